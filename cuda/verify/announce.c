@@ -140,28 +140,55 @@ static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
   return (int)cudaMemsetAsync(w->announce.grad[s], 0xff, bytes, w->announce.producer[s]);
 }
 
-static void swap(zp_announcer *a, int32_t i, int32_t k)
+/* The announcement that was number k becomes number i, before those between. */
+static void advance(zp_announcer *a, int32_t i, int32_t k)
 {
-  const int32_t x = a->order[i];
-  a->order[i] = a->order[k];
-  a->order[k] = x;
+  const int32_t x = a->order[k];
+  for (; k > i; k--) a->order[k] = a->order[k - 1];
+  a->order[i] = x;
 }
 
-/* The stage's trained entries, in backward order, shuffled, or with neighbours that are swapped. */
+/* Any order for which the engine's default room for early gradients suffices: each gradient, with
+ * all between it and the one that is awaited, takes no more than the ring without the largest. */
+static void shuffle_nearby(zp_diff_rank *w)
+{
+  const zp_layout *lay = &zp_sim_rank(w->t->ref.sim, w->rank)->lay;
+  zp_announcer *a = &w->announce;
+  int64_t *end = calloc((size_t)lay->n_params + 1, sizeof *end), total = 0, largest = 0;
+  zp_early early = {0};
+  const int failed = !end || zp_early_open(&early, w->t->cfg, lay, 0);
+  for (int32_t i = lay->n_params - 1; !failed && i >= 0; i--) {
+    const int64_t bytes = early.range[i].bytes;
+    end[i] = total += bytes;
+    if (bytes > largest) largest = bytes;
+  }
+  for (int32_t i = 0; !failed && i < a->entries; i++) {
+    const int32_t first = a->order[i] - lay->first_param;
+    const int64_t until =
+        early.wraps ? end[first] - early.range[first].bytes + early.bytes - largest : total;
+    int32_t n = 1;
+    while (i + n < a->entries && end[a->order[i + n] - lay->first_param] <= until) n++;
+    advance(a, i, i + (int32_t)(zp_random_next(&a->random[0]) % (uint64_t)n));
+  }
+  zp_early_close(&early);
+  free(end);
+}
+
+/* The stage's trained entries, in backward order or shuffled. */
 void zp_announce_shuffle(zp_diff_rank *w)
 {
+  zp_announcer *a = &w->announce;
   int32_t n = 0;
   for (int32_t i = w->t->cfg->n_params - 1; i >= 0; i--)
-    if (w->announce.raw[i]) w->announce.order[n++] = i;
-  for (int32_t i = n - 1; i > 0 && !w->t->now.in_order; i--) {
-    const uint64_t any = zp_random_next(&w->announce.random[0]);
-    if (!w->t->now.early) swap(&w->announce, i, (int32_t)(any % (uint64_t)(i + 1)));
-    else if (any % 2 == 1) {
-      swap(&w->announce, i, i - 1);
-      i--;
-    }
+    if (a->raw[i]) a->order[n++] = i;
+  a->entries = n;
+  if (w->t->now.early && !w->t->now.in_order) shuffle_nearby(w);
+  for (int32_t i = n - 1; i > 0 && !w->t->now.in_order && !w->t->now.early; i--) {
+    const int32_t k = (int32_t)(zp_random_next(&a->random[0]) % (uint64_t)(i + 1));
+    const int32_t x = a->order[i];
+    a->order[i] = a->order[k];
+    a->order[k] = x;
   }
-  w->announce.entries = n;
 }
 
 int zp_announce_share(zp_diff_rank *w, int32_t k)

@@ -32,8 +32,8 @@ typedef struct zp_schedule {
   int32_t forgets, repeats;
   int32_t gradual;       /* 1: backward makes one gradient after the other and announces each on the
                     * compute stream; ignored with `hosts` and in a loop of the caller's own */
-  int32_t early;         /* 1: the engine has its default room for early gradients, and only
-                          * neighbours are announced in another order; 0: room for all */
+  int32_t early;         /* 1: the engine has its default room for early gradients, and they
+                          * come in an order for which that suffices; 0: room for all */
   int32_t in_place;      /* 1: gradients are written where they are added, where the engine lends
                           * that memory, for half of the announcements */
   int32_t waits_for_all; /* 1: a gradient is announced after all queued work of the reduction

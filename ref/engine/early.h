@@ -16,18 +16,19 @@ typedef struct zp_early_range {
 
 typedef struct zp_early {
   int64_t bytes;         /* of the ring */
+  int32_t wraps;         /* 1: some ranges overlap */
   zp_early_range *range; /* [n_params of the stage] */
 } zp_early;
 
 /* cfg: its sizes are the gradients', which may be smaller than those of the layout (PART-2). bytes:
- * ZP_EARLY_ALL; 0: two buckets and the largest entry; or so many, but at least the largest entry
- * and at most what ZP_EARLY_ALL takes. Entries that, with all between them, take at most so many
- * bytes less the largest entry do not overlap. 0; -1: no memory. */
+ * ZP_EARLY_ALL; 0: twice what the gradients of a bucket take at most, and the largest one; or so
+ * many, but at least the largest gradient and at most what ZP_EARLY_ALL takes. Each gradient takes
+ * its bytes rounded up to ZP_EARLY_ALIGN. Gradients that, with all between them in backward order,
+ * take at most so many bytes less the largest one do not overlap. 0; -1: no memory. */
 int zp_early_open(zp_early *e, const zp_config *cfg, const zp_layout *lay, int64_t bytes);
 void zp_early_close(zp_early *e);
 
-/* The next entry of the stage after j, but not i, whose range has bytes of entry i's; -1: none. j:
- * -1 to begin. n: n_params. */
-int32_t zp_early_next_overlap(const zp_early *e, int32_t n, int32_t i, int32_t j);
+/* 1: the ranges of entries i and j of the stage have a byte in common. */
+int zp_early_overlap(const zp_early *e, int32_t i, int32_t j);
 
 #endif

@@ -250,10 +250,11 @@ int zp_engine_held(const zp_engine *e, int32_t param, int64_t from, int64_t *off
 /* Reads elements offset … offset + count - 1, all held by this rank, of `state` of entry `param`
  * into out (count): ZP_WHAT_MASTER; ZP_WHAT_MOMENT1: AdamW's first moment, SGD's momentum buffer;
  * ZP_WHAT_MOMENT2: AdamW's second moment. Not collective. Between steps: after zp_engine_step or
- * zp_engine_create, before the next gradient is announced, not from a callback. cuda: waits for
- * the last step; out may be host or device memory, and is filled when the call returns. 0, or a
- * negative status: arguments that are refused leave out unchanged and do not end the engine; the
- * next call of this function or zp_engine_write_state forgets the error. spec: STEP-11 */
+ * zp_engine_create, before the next step's first gradient is announced or memory is lent for it,
+ * not from a callback. cuda: waits for the last step; out may be host or device memory, and is
+ * filled when the call returns. 0, or a negative status: arguments that are refused leave out
+ * unchanged and do not end the engine; the next call of this function or zp_engine_write_state
+ * forgets the error. spec: STEP-11 */
 int zp_engine_read_state(zp_engine *e, int32_t param, int32_t state, int64_t offset, int64_t count,
                          float *out);
 

@@ -1,8 +1,10 @@
-/* Hyperparameters in the checkpoints of the public engine: the manifest's member `workload` is the
- * text {"hyper": {"clip", "clip_eps", "optim": [{"kind", "lr", …}]}}, numbers as in C's %a.
+/* Hyperparameters in checkpoints: the manifest's member `workload` is the text of an object with
+ * {"hyper": {"clip", "clip_eps", "optim": [{"kind", "lr", …}]}}, numbers as in C's %a. `train` adds
+ * members of its own (ref/verify/train_hyper.c).
  * spec: CKPT-10, OPT-6 */
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,15 +86,17 @@ int zp_engine_hyper_read(const char *workload, int32_t rank, int32_t any, zp_hyp
   zp_hyper h = *hyper;
   zp_error range = {0};
   int bad = 0, same = 0;
+  char who[24] = "";
+  if (rank >= 0) snprintf(who, sizeof who, "rank %d: ", (int)rank);
   if (saved) bad = read_hyper(saved, &h);
   if (saved && !bad) same = any || same_optimizers(&h, hyper);
   if (same) bad = zp_hyper_check(&h, rank, &range);
   json_decref(doc);
   if (bad)
     return zp_fail(err, ZP_E_FILE, rank,
-                   "rank %d: the manifest's hyperparameters lack a number, or one is out of range: "
+                   "%sthe manifest's hyperparameters lack a number, or one is out of range: "
                    "%s (CKPT-4)",
-                   (int)rank, range.status ? range.text : "it was not written by this program");
+                   who, range.status ? range.text : "it was not written by this program");
   if (same) *hyper = h;
   return ZP_OK;
 }

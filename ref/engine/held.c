@@ -11,6 +11,7 @@ zp_held zp_held_from(const zp_config *cfg, const zp_block_rank *block, const zp_
   zp_held run = {0};
   const int32_t i = param - lay->first_param;
   if (i < 0 || i >= lay->n_params || lay->spot[i].flat < 0) return run;
+  if (from < 0 || from >= cfg->params[param].numel) return run; /* and from + start is small */
   const int32_t k = lay->flat[lay->spot[i].flat].holder; /* further uses have no state (TIE-2) */
   const int64_t start = lay->spot[i].start, end = start + cfg->params[param].numel;
   const int64_t capacity = lay->flat[k].capacity;

@@ -15,9 +15,9 @@ typedef struct zp_held {
   int64_t at;            /* from this element on */
 } zp_held;
 
-/* The first run, as long as possible, of elements at or after `from` ≥ 0 of entry `param` of the
- * job cfg that the rank of block and lay holds. A frozen entry and one of another stage have no
- * run. */
+/* The first run, as long as possible, of elements at or after `from` of entry `param` of the job
+ * cfg that the rank of block and lay holds. A frozen entry, one of another stage, and `from`
+ * outside the entry have no run. */
 zp_held zp_held_from(const zp_config *cfg, const zp_block_rank *block, const zp_layout *lay,
                      int32_t param, int64_t from);
 

@@ -119,12 +119,12 @@ static double big_round(const big *a, int more, int e)
   return x;
 }
 
-/* x = m · 2^e, for a finite x ≥ 0. */
+/* x = m · 2^e, for a finite x ≥ 0; also for -0. */
 static uint64_t take_apart(double x, int *e)
 {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
-  const int exponent = (int)(bits >> 52);
+  const int exponent = (int)(bits >> 52 & 0x7ff);
   const uint64_t m = bits & (((uint64_t)1 << 52) - 1);
   *e = (exponent > 0 ? exponent : 1) - 1075;
   return exponent > 0 ? m | (uint64_t)1 << 52 : m;
@@ -268,7 +268,9 @@ static int read_numbers(const char *text, zp_lr_schedule *s)
   s->total = read_steps(&text);
   if (s->total < 0) return -1;
   if (*text == 0) return 0;
-  if (*++text < '0' || *text > '9') return -1; /* strtod accepts more */
+  text++;
+  /* strtod accepts more: signs, hexadecimal, infinity */
+  if (*text < '0' || *text > '9' || text[strspn(text, "0123456789.eE+-")] != 0) return -1;
   s->floor = strtod(text, &end);
   return *end == 0 ? 0 : -1;
 }

@@ -13,8 +13,19 @@ int zp_has_views(const zp_config *cfg, const zp_layout *lay, int32_t k)
   return 1;
 }
 
-static void add_flat(const zp_config *cfg, const zp_flat *f, zp_memory *m)
+/* Of the stored entries of flat group k, or -1: those that are frozen. */
+static int64_t entries_of(const zp_config *cfg, const zp_layout *lay, int32_t k)
 {
+  int64_t n = 0;
+  for (int32_t i = 0; i < lay->n_params; i++)
+    if (lay->spot[i].flat == k && zp_storage_of(cfg, lay, i) == i)
+      n += cfg->params[lay->first_param + i].numel;
+  return n;
+}
+
+static void add_flat(const zp_config *cfg, const zp_layout *lay, int32_t k, zp_memory *m)
+{
+  const zp_flat *f = &lay->flat[k];
   const int64_t extent = zp_extent(f, cfg->stage), sum = zp_sum_bytes(cfg->reduce);
   if (cfg->stage < 2) m->window += zp_padded(f) * sum;
   else m->slots += 2 * zp_widest(f) * zp_dtype_bytes(cfg->precision);
@@ -27,15 +38,13 @@ static void add_flat(const zp_config *cfg, const zp_flat *f, zp_memory *m)
 zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay)
 {
   const zp_scratch scratch = zp_scratch_need(cfg, lay);
-  zp_memory m = {.scratch = scratch.send + scratch.recv + zp_partial_bytes(cfg, lay)};
-  for (int32_t i = 0; i < lay->n_params; i++)
-    if (zp_storage_of(cfg, lay, i) == i &&
-        (lay->spot[i].flat < 0 || !zp_has_views(cfg, lay, lay->spot[i].flat)))
-      m.params += cfg->params[lay->first_param + i].numel * zp_dtype_bytes(cfg->precision);
+  const int64_t size = zp_dtype_bytes(cfg->precision);
+  zp_memory m = {.scratch = scratch.send + scratch.recv + zp_partial_bytes(cfg, lay),
+                 .params = entries_of(cfg, lay, -1) * size};
   for (int32_t k = 0; k < lay->n_flats; k++) {
-    add_flat(cfg, &lay->flat[k], &m);
-    if (zp_has_views(cfg, lay, k))
-      m.params += zp_padded(&lay->flat[k]) * zp_dtype_bytes(cfg->precision);
+    add_flat(cfg, lay, k, &m);
+    m.params +=
+        (zp_has_views(cfg, lay, k) ? zp_padded(&lay->flat[k]) : entries_of(cfg, lay, k)) * size;
   }
   return m;
 }

@@ -102,10 +102,10 @@ static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival,
   const zp_config *c = e->o.config;
   const int32_t i = param - e->rank->lay.first_param;
   if (check_awaited(e, param, mb)) return e->err.status;
-  if (arrival == ZP_UNUSED && *arrival_of(e, mb, i) == ZP_LENT)
+  if (*arrival_of(e, mb, i) == ZP_LENT && grad != kept_at(e, mb, i))
     return wrong(e, param, mb,
-                 "unused, after memory for its gradient was lent, which may have been written: "
-                 "announce it from there");
+                 "from elsewhere or as unused, after memory for its gradient was lent, which may "
+                 "have been written: announce it from there");
   *arrival_of(e, mb, i) = (uint8_t)arrival;
   if (arrival == ZP_READY && grad && grad != kept_at(e, mb, i))
     memcpy(kept_at(e, mb, i), grad,

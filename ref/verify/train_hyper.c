@@ -52,7 +52,7 @@ int zp_train_hyper_restore(zp_train_hyper *h, const char *workload, zp_error *er
   json_t *doc = workload != NULL ? json_loads(workload, 0, NULL) : NULL;
   const json_t *schedule = json_object_get(doc, "schedule");
   const int saved = json_object_get(doc, "hyper") != NULL;
-  int bad = saved && zp_engine_hyper_read(workload, 0, 1, &now.peak, err) != 0;
+  int bad = saved && zp_engine_hyper_read(workload, -1, 1, &now.peak, err) != 0;
   if (saved && !bad && (schedule == NULL || read_schedule(schedule, &now, &why) != 0))
     bad = zp_fail(err, ZP_E_FILE, -1,
                   "the manifest's schedule of learning rates is missing or damaged%s%s (CKPT-4)",

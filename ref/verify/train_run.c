@@ -38,6 +38,8 @@ int zp_trainer_run(zp_trainer *t, int32_t phase, zp_error *err)
   int status;
   memcpy(before, t->rank->ledger, sizeof before);
   if (phase == ZP_PHASE_STEP) t->now = zp_train_hyper_at(t->hyper, t->rank->step);
+  if (zp_hyper_check(&t->now, t->rank->rank, err))
+    return err->status; /* a rate may be NaN (OPT-8) */
   status =
       t->sim != NULL ? zp_sim_run(t->sim, phase, err) : zp_mpi_run(t->mpi, t->rank, phase, err);
   zp_trainer_count(t, before);

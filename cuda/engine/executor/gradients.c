@@ -22,7 +22,8 @@ int zp_cuda_gradients_open(zp_cuda_gradients *g, const zp_cuda_ops *ops)
   g->ops = ops;
   g->mb = -1;
   g->entry = calloc((size_t)p->lay.n_params + 1, sizeof *g->entry);
-  if (!g->entry || zp_early_open(&g->early, p->cfg, &p->lay, ops->r->opt.early_bytes))
+  g->users = calloc((size_t)p->lay.n_params + 1, sizeof *g->users);
+  if (!g->entry || !g->users || zp_early_open(&g->early, p->cfg, &p->lay, ops->r->opt.early_bytes))
     return zp_cuda_fail(ops->r, ZP_E_MEMORY, "no host memory for the gradients");
   return 0;
 }
@@ -65,6 +66,7 @@ void zp_cuda_gradients_close(zp_cuda_gradients *g)
     free(s->added);
   }
   free(g->entry);
+  free(g->users);
   zp_early_close(&g->early);
 }
 
@@ -187,9 +189,8 @@ static int record_added(const zp_cuda_gradients *g, const zp_op *op)
  * to its place. */
 static int unstage(const zp_cuda_gradients *g, zp_cuda_entry *s, int last)
 {
-  const int32_t i = (int32_t)(s - g->entry);
   s->is_staged = 0;
-  if (last && zp_early_next_overlap(&g->early, plan_of(g)->lay.n_params, i, -1) < 0) return 0;
+  if (last && !g->early.wraps) return 0;
   s->unstaged_on = s->stream;
   s->is_unstaged = 1;
   return zp_cuda_record(g->ops->r, ZP_SYNC_STAGED_RECORD, s->unstaged, s->stream);
@@ -256,24 +257,39 @@ static int wait_for_range(zp_cuda_gradients *g, zp_cuda_entry *s, zp_cuda_entry 
   return zp_cuda_wait(g->ops->r, ZP_SYNC_STAGED_WAIT, s->stream, before->unstaged);
 }
 
+/* Entry i uses the ring from here on. Those that use it no more leave the list. */
+static void list_user(zp_cuda_gradients *g, int32_t i)
+{
+  int32_t n = 0;
+  for (int32_t u = 0; u < g->n_users; u++) {
+    const zp_cuda_entry *s = &g->entry[g->users[u]];
+    if (g->users[u] != i && (s->is_staged || s->is_unstaged)) g->users[n++] = g->users[u];
+  }
+  g->users[n++] = i;
+  g->n_users = n;
+}
+
 /* A gradient before its turn. */
 static int stage(zp_cuda_gradients *g, zp_cuda_entry *s)
 {
   zp_cuda_rank *r = g->ops->r;
   const zp_cuda_plan *p = plan_of(g);
-  const int32_t i = (int32_t)(s - g->entry), n = p->lay.n_params;
+  const int32_t i = (int32_t)(s - g->entry), n = g->early.wraps ? g->n_users : 0;
   const int64_t numel = p->cfg->params[p->lay.first_param + i].numel;
   char *to = g->ring + g->early.range[i].at;
-  for (int32_t j = -1; (j = zp_early_next_overlap(&g->early, n, i, j)) >= 0;)
-    if (g->entry[j].is_staged) return fail_early(g, s, j);
+  for (int32_t u = 0; u < n; u++)
+    if (g->entry[g->users[u]].is_staged && zp_early_overlap(&g->early, i, g->users[u]))
+      return fail_early(g, s, g->users[u]);
   zp_cuda_issuing(r, NULL);
   ZP_TRY(wait_for_range(g, s, s));
-  for (int32_t j = -1; (j = zp_early_next_overlap(&g->early, n, i, j)) >= 0;)
-    ZP_TRY(wait_for_range(g, s, &g->entry[j]));
+  for (int32_t u = 0; u < n; u++)
+    if (zp_early_overlap(&g->early, i, g->users[u]))
+      ZP_TRY(wait_for_range(g, s, &g->entry[g->users[u]]));
   ZP_CUDA(r, cudaMemcpyAsync(to, s->grad, (size_t)(numel * zp_cuda_element_bytes(p)),
                              cudaMemcpyDeviceToDevice, s->stream));
   s->grad = to;
   s->is_staged = 1;
+  if (g->early.wraps) list_user(g, i);
   return 0;
 }
 
@@ -345,16 +361,17 @@ int zp_cuda_gradients_announce(zp_cuda_gradients *g, int32_t param, int64_t mb,
 {
   zp_cuda_entry *s;
   ZP_TRY(find_awaited(g, param, mb, &s));
-  if (grad && grad != s->lent && is_in_buckets(g, (int32_t)(s - g->entry), grad))
+  if (s->lent && grad != s->lent)
+    return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
+                        "entry %d was %s in micro-batch %lld, after memory for its gradient was "
+                        "lent, which may have been written: announce it from there (PART-8)",
+                        param, grad ? "announced from elsewhere" : "declared unused",
+                        (long long)mb);
+  if (grad && !s->lent && is_in_buckets(g, (int32_t)(s - g->entry), grad))
     return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
                         "the gradient of entry %d in micro-batch %lld is in the engine's memory, "
-                        "but not where zp_engine_grad_buffer said in this micro-batch (PART-8)",
-                        param, (long long)mb);
-  if (s->lent && arrival == ZP_CUDA_UNUSED)
-    return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
-                        "entry %d was declared unused in micro-batch %lld, after memory for its "
-                        "gradient was lent, which may have been written: announce it from there "
-                        "(PART-8)",
+                        "which was not lent for it in this micro-batch: call zp_engine_grad_buffer "
+                        "each time (PART-8)",
                         param, (long long)mb);
   s->arrival = (int32_t)arrival;
   s->missing = zp_cuda_flat_size(plan_of(g), (int32_t)(s - g->entry));
@@ -418,6 +435,7 @@ int zp_cuda_gradients_buffer(zp_cuda_gradients *g, int32_t param, int64_t mb, cu
 
 void zp_cuda_gradients_begin_step(zp_cuda_gradients *g)
 {
+  g->n_users = 0;
   for (int32_t i = 0; i < plan_of(g)->lay.n_params; i++)
     g->entry[i].is_added = g->entry[i].is_staged = g->entry[i].is_unstaged = 0;
 }

@@ -42,6 +42,8 @@ typedef struct zp_cuda_gradients {
   const zp_cuda_ops *ops;
   zp_cuda_entry *entry; /* [lay.n_params] */
   zp_early early;
+  int32_t *users; /* [n_params] the first n_users: entries with a range that is or was used */
+  int32_t n_users;
   char *ring;   /* [early.bytes] copies of gradients that came before their turn */
   int64_t mb;   /* whose gradients may be announced; -1: none */
   int64_t next; /* the first op of the micro-batch's ADDs and reductions that is not issued */

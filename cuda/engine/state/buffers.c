@@ -128,7 +128,6 @@ int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err)
     ZP_INVARIANT(err, -1, !s->window == (p->cfg->stage == 2));
     ZP_INVARIANT(err, -1, !s->master == (p->lay.flat[k].use != 0));
     ZP_INVARIANT(err, -1, !s->master == !(s->moment1 && s->moment2));
-    ZP_INVARIANT(err, -1, !s->params == !zp_has_views(p->cfg, &p->lay, k));
     ZP_INVARIANT(err, -1, !s->mean == !(s->master && p->cfg->reduce == ZP_EXACT));
     ZP_INVARIANT(err, -1, !s->gradient_host == !(s->master && b->r->opt.offload));
   }

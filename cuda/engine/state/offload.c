@@ -14,10 +14,10 @@ int zp_cuda_offload_open(zp_cuda_offload *o, zp_cuda_allocations *a)
   cudaEvent_t *const events[] = {&o->averaged,    &o->decided,     &o->copied_out,
                                  &o->copied_back, &o->consumed[0], &o->consumed[1]};
   if (!o->r->opt.offload) return 0;
-  for (int64_t i = 0; i < p->length[ZP_PHASE_STEP]; i++) {
-    const zp_op *op = &p->program[ZP_PHASE_STEP][i];
-    o->updates += op->kind == ZP_OP_UPDATE;
-    o->landings += op->kind == ZP_OP_UPDATE && !zp_has_views(p->cfg, &p->lay, op->flat);
+  for (int32_t k = 0; k < p->lay.n_flats; k++) {
+    const int64_t buckets = p->lay.flat[k].use == 0 ? zp_buckets(&p->lay.flat[k]) : 0;
+    o->updates += buckets;
+    o->landings += zp_has_views(p->cfg, &p->lay, k) ? 0 : buckets;
   }
   ZP_TRY(zp_cuda_create_stream(o->r, &o->copy, 0));
   for (size_t i = 0; i < sizeof events / sizeof *events; i++)

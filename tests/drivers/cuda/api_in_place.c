@@ -7,8 +7,8 @@
  *   ask=1            asks for memory (0: announces from its own)
  *   ascending=1      announces in ascending order, so that most gradients come before their turn
  *   early=BYTES      of gradients before their turn; -1 without it
- *   fault=NAME       what is done wrong in the second micro-batch: elsewhere, stale, twice, entry,
- *                    unused
+ *   fault=NAME       what is done wrong in the second micro-batch: elsewhere, stale, own, twice,
+ *                    entry, unused
  * Exit code: 0, or 3 after an error of the engine, whose text goes to stderr. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,6 +68,8 @@ static int misuse(loop *l, int k, int64_t mb, void *stream)
   const int elsewhere = strcmp(l->fault, "elsewhere") == 0, stale = strcmp(l->fault, "stale") == 0;
   float *to = stale ? l->first : zp_engine_grad_buffer(l->e, k, mb, stream);
   if (elsewhere || stale) return zp_engine_grad_ready(l->e, k, mb, to + elsewhere, ZP_F32, stream);
+  if (strcmp(l->fault, "own") == 0)
+    return zp_engine_grad_ready(l->e, k, mb, l->grad[0], ZP_F32, stream);
   if (strcmp(l->fault, "unused") == 0) return zp_engine_grad_unused(l->e, k, mb);
   if (zp_engine_grad_ready(l->e, k, mb, to, ZP_F32, stream)) return -1;
   return zp_engine_grad_buffer(l->e, strcmp(l->fault, "twice") == 0 ? k : 99, mb, stream) == NULL

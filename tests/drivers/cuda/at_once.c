@@ -46,7 +46,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *a, const void *func
 
 cudaError_t cudaMalloc(void **p, size_t n)
 {
-  *p = malloc(n);
+  *p = aligned_alloc(256, (n + 255) / 256 * 256); /* as a GPU's memory is aligned */
   return *p ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 

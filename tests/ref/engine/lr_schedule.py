@@ -89,7 +89,7 @@ def in_floats(kind, warmup, total, floor, step):
 def cases():
     """(kind, warm-up, total, floor, peak, step): all steps of small schedules, and random ones."""
     dice = random.Random(1)
-    peaks = [1e-3, 6e-3, 1.0, 3e-4, 1e30, 5e-324, 1e-310, 0.0, 2.0**-1022]
+    peaks = [1e-3, 6e-3, 1.0, 3e-4, 1e30, 5e-324, 1e-310, 0.0, -0.0, 2.0**-1022]
     floors = [0.0, 0.1, 1e-9, 1.0, 0.25, 1 / 3]
     for kind in "linear", "cosine":
         for total in 1, 2, 3, 4, 5, 6, 7, 12, 30:
