@@ -67,7 +67,9 @@ static const struct argp argp = {
     "Without options it prints a table of five configurations. An option selects one "
     "configuration, which is printed in full; without --config it has 4 layers of 66048 "
     "parameters on each pipeline stage, and without --dp, --bucket and --micro-batches 4 ranks, "
-    "buckets of 32Ki elements and 1 micro-batch. Traffic is the number of distinct bytes that "
+    "buckets of 32Ki elements and 1 micro-batch. --reduce follows --sums here (ordered, unless "
+    "exact); --steps and --seed change no count and are refused. Traffic is the number of distinct "
+    "bytes that "
     "each kernel, copy and memset reads and writes, added up. cuda/counters/README.md explains "
     "the tables. Exit codes: 0 success, 1 the memory is not that of the plan or something is "
     "allocated after the first step, 2 invalid input, 3 the environment failed.",
@@ -126,12 +128,19 @@ static int choose_sums(counters_args *a)
   const int exact = o->value[ZP_OPT_REDUCE] == ZP_EXACT;
   if (a->sums == NULL) a->sums = given && exact ? "exact" : "native";
   else if (given && exact != (strcmp(a->sums, "exact") == 0))
-    return zp_refuse(o, "--sums: %s contradicts reduce %s.", a->sums, exact ? "exact" : "ordered");
+    return zp_refuse(o, "--sums: %s contradicts reduce %s; leave out one of them.", a->sums,
+                     exact ? "exact" : "ordered");
   o->value[ZP_OPT_REDUCE] = strcmp(a->sums, "exact") == 0 ? ZP_EXACT : ZP_ORDERED;
   return 0;
 }
 
 /* ---- Counting -------------------------------------------------------------------------------- */
+
+static const struct {
+  int32_t opt;
+  const char *name;
+} ignored[] = {{ZP_OPT_STEPS, "steps"}, {ZP_OPT_SEED, "seed"}};
+enum { IGNORED = sizeof ignored / sizeof *ignored };
 
 /* Beside the ranks, the simulation keeps the caller's gradients and two bitmaps for each byte. */
 static int count(counters_args *a, const zp_backend *engine, zp_counters_row *r)
@@ -144,6 +153,9 @@ static int count(counters_args *a, const zp_backend *engine, zp_counters_row *r)
   r->native = strcmp(a->sums, "native") == 0;
   r->offload = a->offload;
   code = zp_options_check(o, &r->cfg);
+  for (int32_t i = 0; code == 0 && i < IGNORED; i++)
+    if (o->by_flag[ignored[i].opt])
+      code = zp_refuse(o, "--%s: changes no count; leave it out.", ignored[i].name);
   if (code == 0 && r->cfg.dynamic_shapes)
     code = zp_refuse(o, "--dynamic-shapes: a step with them cannot be counted.");
   if (code == 0 && zp_world(&r->cfg) > RANKS_MAX)

@@ -26,7 +26,10 @@ static const struct argp_option options[] = {
      9},
     {"tsan", KEY_TSAN, NULL, 0, "cuda: in the build that reports every race (TSan)", 9},
     {"offload", KEY_OFFLOAD, NULL, 0,
-     "cuda: masters and moments in host memory, which updates them (else in some orders)", 9},
+     "cuda: masters and moments in host memory, updated by the host (without it, fuzz does so in "
+     "some "
+     "execution orders)",
+     9},
     {"schedules", KEY_SCHEDULES, "N", 0, "cuda: execution orders that a case is run in", 9},
     {"trace", KEY_TRACE, "FILE", 0, "cuda: write a timeline of the run for Perfetto", 9},
     {"svg", KEY_SVG, "FILE", 0, "cuda: draw the timeline", 9},

@@ -76,8 +76,8 @@ int zp_time_check(const zp_time_args *a, zp_options *o)
   if (o->by_flag[ZP_OPT_REDUCE] || o->by_file[ZP_OPT_REDUCE]) {
     const int exact = o->value[ZP_OPT_REDUCE] == ZP_EXACT;
     if (a->sums != NULL && exact != (strcmp(a->sums, "exact") == 0))
-      return zp_cli_refuse(o->command, "--sums: %s contradicts reduce %s.", a->sums,
-                           exact ? "exact" : "ordered");
+      return zp_cli_refuse(o->command, "--sums: %s contradicts reduce %s; leave out one of them.",
+                           a->sums, exact ? "exact" : "ordered");
   } else
     o->value[ZP_OPT_REDUCE] =
         a->sums != NULL && strcmp(a->sums, "exact") == 0 ? ZP_EXACT : ZP_ORDERED;

@@ -30,7 +30,8 @@ enum {
 enum { GLOBAL_MICRO_BATCHES = 12, STEPS = 60 };
 
 static const struct argp_option options[] = {
-    {"data", KEY_DATA, "FILE", 0, "text to train on, more may follow (the project's spec)", 0},
+    {"data", KEY_DATA, "FILE", 0, "text to train on, more may follow (default: the project's spec)",
+     0},
     {"verify", KEY_VERIFY, NULL, 0,
      "train serially and, under exact reduction, under other "
      "topologies too; compare all bits",
@@ -44,14 +45,18 @@ static const struct argp_option options[] = {
      "options here set others",
      0},
     {"schedule", KEY_SCHEDULE, "linear|cosine:WARMUP,TOTAL[,FLOOR]", 0,
-     "the learning rate rises from 0 in WARMUP steps, then falls to FLOOR (a fraction of it, 0) at "
-     "step TOTAL; or constant",
+     "the learning rate rises from 0 to --lr in WARMUP steps, then falls to FLOOR * --lr (FLOOR "
+     "from "
+     "0, the default, to 1) at step TOTAL; or `constant` (default). Steps count from 0, those of "
+     "a checkpoint too",
      0},
     {"device", KEY_DEVICE, "gpu|sim", 0,
-     "cuda: on a GPU or a simulated device (a GPU, where there are one and zeroproof-cuda)", 9},
+     "cuda: on a GPU or a simulated device (default: gpu, if there is one and zeroproof-cuda is "
+     "beside this command)",
+     9},
     {"products", KEY_PRODUCTS, "ref|cublaslt", 0,
      "cuda: who multiplies matrices: ref's own product, all bits are ref's; or cuBLASLt, each "
-     "product judged by its bound (where there is one)",
+     "product judged by its bound (default, where it is linked)",
      9},
     {NULL, 0, NULL, 0, "Model:", 3},
     {"layers", KEY_LAYERS, "N", 0, "transformer blocks (4)", 3},

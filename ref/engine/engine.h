@@ -32,10 +32,11 @@
  * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is stored
  * with its text (error, position, rank, remedy), and every later call returns its status. Unless it
  * came after the step's decision, masters and moments keep the values of the last complete step;
- * parameters are undefined until a load (STEP-5). A failed save (CKPT-6), hyperparameters that are
- * refused (OPT-7) and refused requests for state (STEP-11) do not end the engine. Print the text
- * first, then call zp_engine_destroy, which notifies the other ranks within a second: they end with
- * an error that names this rank. Ranks that the notice does not reach end at the deadline.
+ * parameters are undefined (STEP-5). To go on, destroy the engine, make another one and load a
+ * checkpoint. A failed save (CKPT-6), hyperparameters that are refused (OPT-7) and refused requests
+ * for state (STEP-11) do not end the engine. Print the text first, then call zp_engine_destroy,
+ * which notifies the other ranks within a second: they end with an error that names this rank.
+ * Ranks that the notice does not reach end at the deadline.
  *
  * This header needs neither MPI's nor CUDA's. ref/example/train.c is a whole program.
  * spec: STEP-1 … STEP-11, RED-3, RED-6, LEDG-1 */
@@ -131,10 +132,12 @@ typedef struct zp_engine_options {
    * offload_threads threads (0: all of OpenMP's): the same bits, in less device memory. A step then
    * waits once for the device. The reference has all in host memory anyhow. spec: OPT-5 */
   int32_t offload, offload_threads;
-  /* cuda: bytes of device memory for gradients that are announced before their turn, which is
-   * backward order. 0: two buckets and the largest entry: enough while a gradient overtakes no more
-   * than two buckets. -1: enough for any order. One for which there is no room ends the engine with
-   * an error that names it and the awaited entry. The reference keeps all gradients. */
+  /* cuda: bytes of device memory for gradients that are announced before their turn. The turn is
+   * backward order: the stage's entries from the last in the list to the first. Each gradient takes
+   * its bytes, rounded up to 256. 0: twice what the gradients of a bucket take, and the largest
+   * gradient: enough while none overtakes more than two buckets. -1: enough for any order. A number
+   * below the largest gradient counts as that. A gradient for which there is no room ends the
+   * engine with an error that names it and the awaited entry. The reference keeps all gradients. */
   int64_t early_bytes;
 } zp_engine_options;
 
@@ -155,8 +158,8 @@ typedef struct zp_engine_state {
   int32_t skipped; /* 1: a gradient or a loss was not finite: nothing was updated, and a dynamic
                       scale is lowered (STAT-3) */
   /* Communications since the start, by zp_group and ZP_GROUP_REPLICA (comm/block.h); ZP_GROUP_TIED:
-   * all keys together. cuda issues the
-   * gathers of a skipped step as well, since the host does not know of the skip (LEDG-6). */
+   * all keys together. cuda issues the gathers of a skipped step as well, since the host does not
+   * know of the skip (LEDG-6). */
   zp_ledger_sum ledger[ZP_ALL_GROUPS];
 } zp_engine_state;
 
@@ -184,14 +187,17 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
                          void *stream);
 
 /* Where backward may write the gradient of entry `param` in micro-batch mb, to save its copy: numel
- * elements of the configuration's precision, written by work queued on `stream` after the call, and
- * announced at the returned address by zp_engine_grad_ready. Ask for each micro-batch anew. At
- * stages 0 and 1, for mb > 0, the memory has the sum of the micro-batches before, to which the
- * gradient is added, rounded once. NULL: announce the gradient from memory of your own. cuda: NULL
- * with exact sums; at stages 0 and 1, and with native sums, in 16 bits; and at stage 2 for an entry
- * in several buckets, or whose bucket's memory still waits for gradients of an earlier one: in
- * backward order it does not. ref: NULL at stages 0 and 1 for mb > 0. After an error, too, it is
- * NULL. After an address, grad_unused is an error. spec: PART-8 */
+ * elements of the configuration's precision, written by work queued on `stream` after the call.
+ * Then pass the returned address to zp_engine_grad_ready; another address, or
+ * zp_engine_grad_unused, is an error. Ask for each micro-batch anew. At stages 0 and 1, for mb > 0,
+ * the memory has the sum of the micro-batches before: add the gradient to it, rounding once.
+ *
+ * NULL: announce the gradient from memory of your own. It is NULL
+ *   after an error (zp_engine_why has a status other than ZP_OK),
+ *   ref: at stages 0 and 1 for mb > 0;
+ *   cuda: with exact sums; with native sums in 16 bits; at stages 0 and 1 in 16 bits;
+ *   cuda, stage 2: for an entry that lies in several buckets, and while the bucket's memory waits
+ *   for gradients of an earlier bucket, which it never does in backward order. spec: PART-8 */
 void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream);
 
 /* Entry `param` has no gradient in micro-batch mb: it contributes zeros. spec: RED-6 */
@@ -243,7 +249,8 @@ int zp_engine_set_hyper(zp_engine *e, const zp_hyper *hyper);
  *   for (from = 0; zp_engine_held(e, p, from, &offset, &n) == 0 && n > 0; from = offset + n)
  *     zp_engine_read_state(e, p, ZP_WHAT_MASTER, offset, n, out + offset);
  *
- * Its values do not change between zp_engine_create and zp_engine_destroy. 0, or ZP_E_REFUSED. */
+ * Which elements a rank holds never changes between zp_engine_create and zp_engine_destroy.
+ * 0, or ZP_E_REFUSED. */
 int zp_engine_held(const zp_engine *e, int32_t param, int64_t from, int64_t *offset,
                    int64_t *count);
 
@@ -258,12 +265,13 @@ int zp_engine_held(const zp_engine *e, int32_t param, int64_t from, int64_t *off
 int zp_engine_read_state(zp_engine *e, int32_t param, int32_t state, int64_t offset, int64_t count,
                          float *out);
 
-/* Replaces them by in (count), with the same arguments, times and errors. All ranks that hold an
- * element write the same value before the same step: at stage 0 the whole reduction group,
- * replicas, tp ranks of an entry that is not sharded, and stages of a tied one; otherwise their
- * copies differ from then on, which nothing reports. Values are not checked: a second moment is to
- * be at least 0. Parameters (zp_engine_param) keep their values until the next step, which rounds
- * all masters to the precision and gathers them (ref: unless the step is skipped); zp_engine_save
+/* Replaces elements offset … offset + count - 1 by in (count), with the arguments, times and errors
+ * of zp_engine_read_state. All ranks that hold an element write the same value before the same
+ * step: at stage 0 the whole reduction group, replicas, tp ranks of an entry that is not sharded,
+ * and stages of a tied one; otherwise their copies differ from then on, which nothing reports.
+ * Values are not checked: a second moment is to be at least 0. Parameters (zp_engine_param) keep
+ * their values until the next step, which updates the masters and rounds them to the precision (a
+ * skipped step only rounds them; ref: a skipped step leaves parameters alone); zp_engine_save
  * writes the new values, and zp_engine_load of that checkpoint makes the parameters theirs at
  * once. cuda: in may be host or device memory, which work in other streams has finished writing,
  * and may be overwritten when the call returns. spec: STEP-11 */

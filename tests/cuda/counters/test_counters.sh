@@ -108,6 +108,8 @@ verdict $? plan_prints_the_memory_that_is_allocated "$(head -c 300 "$tmp/jq")"
 
 expect 0 'Usage: zeroproof counters' help counters --help
 expect 2 "'some' is not one of: native ordered exact" wrong_sums counters --sums some
+expect 2 '^zeroproof counters: --steps: changes no count' steps_are_refused counters --steps 4
+expect 2 '^zeroproof counters: --seed: changes no count' a_seed_is_refused counters --seed 4
 expect 2 '^zeroproof counters: --sums: native contradicts reduce exact' contradicting_sums \
   counters --sums native --reduce exact
 expect 2 '^zeroproof counters: --dynamic-shapes' dynamic_shapes counters --dynamic-shapes
