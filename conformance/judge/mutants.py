@@ -29,6 +29,7 @@ from tools import Broken, Refused, Tools
 # If only the mutant's own error (RUN-1) revealed it, the suite runs this many further cases to find
 # it by a check.
 FURTHER = 100
+FEW, MOST = 180, 4000  # cases: of the first comparison of mutants; of each mutant
 HERE = os.path.dirname(os.path.abspath(__file__))
 DEADLINE = 60
 
@@ -195,7 +196,7 @@ def arguments():
     parser.add_argument(
         "--cases",
         type=int,
-        help="maximum number of cases for each mutant (4000; with --distinct 180)",
+        help=f"maximum number of cases for each mutant ({MOST})",
     )
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="mutants to try at a time (all cores)"
@@ -232,18 +233,28 @@ def write(file, seed, results):
     files.write(file, [text])
 
 
-def run_distinct(options, todo):
-    adapters.QUIET = 0.2  # hangs are not judged here, so a short pause is enough
+def behave_alike(options, todo, cases):
+    """Groups of mutants with the same answers and ledgers in the first cases."""
     found = {}
-    for r in Run(
-        todo, options.seed, options.cases or 180, options.jobs, fingerprint, lambda r: None
-    ).results:
-        found.setdefault(r["print"], []).append(f"{r['engine']} {r['mutant']}")
-    for same in found.values():
-        if len(same) > 1:
-            show(f"not ok {' and '.join(sorted(same))} behave alike")
-    show(f"{len(found)} of {len(todo)} mutants differ from all others")
-    return 0 if len(found) == len(todo) else 1
+    for r in Run(todo, options.seed, cases, options.jobs, fingerprint, lambda r: None).results:
+        found.setdefault(r["print"], []).append((r["engine"], r["mutant"]))
+    return [same for same in found.values() if len(same) > 1]
+
+
+def run_distinct(options, todo):
+    """Compares in few cases, then those that behave alike in up to four times as many, and so on."""
+    adapters.QUIET = 0.2  # hangs are not judged here, so a short pause is enough
+    most = options.cases or MOST
+    cases = min(most, FEW)
+    alike = behave_alike(options, todo, cases)
+    while alike and cases < most:
+        cases = min(most, 4 * cases)
+        alike = behave_alike(options, sum(alike, []), cases)
+    for same in alike:
+        show(f"not ok {' and '.join(' '.join(m) for m in sorted(same))} behave alike")
+    own = len(todo) - sum(map(len, alike))
+    show(f"{own} of {len(todo)} mutants differ from all others")
+    return 1 if alike else 0
 
 
 def run_hunt(options, todo):
@@ -251,7 +262,7 @@ def run_hunt(options, todo):
     results = Run(
         todo,
         options.seed,
-        4000 if options.cases is None else options.cases,
+        MOST if options.cases is None else options.cases,
         options.jobs,
         hunt,
         lambda r: show(line(r)),

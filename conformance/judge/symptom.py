@@ -28,14 +28,19 @@ def of_elements(case, step, wrong, undo, copies):
         words.append("only decayed")
     if all(groups.since(case, e) for e in entries):
         words.append("only late groups")
-    batches = [
-        [batch[j] is not None for batch in case["data"][step]] for j in {w[2] for w in wrong}
-    ]
-    if not any(map(any, batches)):
+    now = case["data"][step]
+    if all(unused(now, w[2]) for w in wrong):
         words.append("only unused by all")
-    elif not any(map(all, batches)):
+    elif all(any(batch[w[2]] is None for batch in now) for w in wrong):
         words.append("only unused somewhere")
+    if all(any(unused(earlier, w[2]) for earlier in case["data"][:step]) for w in wrong):
+        words.append("only unused earlier")
     return words + updates(case, wrong, undo, copies)
+
+
+def unused(batches, j):
+    """True if no micro-batch of a step uses parameter j."""
+    return all(batch[j] is None for batch in batches)
 
 
 def ranks(wrong, copies):
