@@ -242,7 +242,7 @@ def behave_alike(options, todo, cases):
 
 
 def run_distinct(options, todo):
-    """Compares in few cases, then those that behave alike in up to four times as many, and so on."""
+    """Compares in few cases, then those that behave alike in four times as many, and so on."""
     adapters.QUIET = 0.2  # hangs are not judged here, so a short pause is enough
     most = options.cases or MOST
     cases = min(most, FEW)

@@ -110,18 +110,23 @@ static int write(zp_diff_rank *w, int32_t param, void *to, int32_t in_place, cud
 
 /* ---- Announcements --------------------------------------------------------------------------- */
 
+static int is_used(const zp_diff_rank *w, const zp_cuda_call *call, int32_t param)
+{
+  const zp_workload *work = w->t->work;
+  return work->used(work->ctx, w->t->cfg, param, w->at.dp, w->at.tp,
+                    (zp_mb){call->step, call->mb, 0});
+}
+
 /* Host k announces an entry; one of several hosts uses its own stream. */
 static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
 {
   const zp_cuda_call *call = w->announce.call;
   const zp_config *c = w->t->cfg;
-  const zp_workload *work = w->t->work;
   const size_t bytes = (size_t)zp_diff_grad_bytes(w, param);
   const int32_t any = (int32_t)(zp_random_next(&w->announce.random[k]) % (uint64_t)w->streams);
   const int32_t gradual = w->t->now.gradual, s = w->t->now.hosts ? k : gradual ? 0 : any;
   cudaStream_t stream = gradual ? call->stream : w->announce.producer[s];
-  const int used =
-      work->used(work->ctx, c, param, w->at.dp, w->at.tp, (zp_mb){call->step, call->mb, 0});
+  const int used = is_used(w, call, param);
   void *lent = NULL, *grad;
   if (used) ZP_HOST_TRY(ask(w, k, param, stream, &lent));
   trace(w, param, used ? s : -1, lent != NULL);
@@ -174,13 +179,29 @@ static void shuffle_nearby(zp_diff_rank *w)
   free(end);
 }
 
-/* The stage's trained entries, in backward order or shuffled. */
+int zp_announce_unused(zp_diff_rank *w, const zp_cuda_call *call)
+{
+  zp_announcer *a = &w->announce;
+  char *unused = a->unused + call->mb * w->t->cfg->n_params;
+  for (int32_t i = 0; i < w->t->cfg->n_params; i++) {
+    unused[i] = w->t->now.unused_early && a->raw[i] && !is_used(w, call, i) &&
+                zp_random_next(&a->random[0]) % 2 == 0;
+    if (unused[i]) ZP_HOST_TRY(zp_cuda_grad_unused(w->e, i, call->mb));
+  }
+  return 0;
+}
+
+/* The stage's trained entries, in backward order or shuffled; those that forward declared unused
+ * come first. */
 void zp_announce_shuffle(zp_diff_rank *w)
 {
   zp_announcer *a = &w->announce;
+  const char *unused = a->unused + a->call->mb * w->t->cfg->n_params;
   int32_t n = 0;
-  for (int32_t i = w->t->cfg->n_params - 1; i >= 0; i--)
-    if (a->raw[i]) a->order[n++] = i;
+  for (int32_t i = w->t->cfg->n_params - 1; i >= 0; i--) {
+    if (a->raw[i] && unused[i]) trace(w, i, -1, 0);
+    if (a->raw[i] && !unused[i]) a->order[n++] = i;
+  }
   a->entries = n;
   if (w->t->now.early && !w->t->now.in_order) shuffle_nearby(w);
   for (int32_t i = n - 1; i > 0 && !w->t->now.in_order && !w->t->now.early; i--) {
@@ -246,7 +267,8 @@ int zp_announcer_open_gradients(zp_diff_rank *w)
   zp_announcer *a = &w->announce;
   a->raw = calloc((size_t)c->n_params + 1, sizeof *a->raw);
   a->order = calloc((size_t)c->n_params + 1, sizeof *a->order);
-  if (!a->raw || !a->order) return __LINE__;
+  a->unused = calloc((size_t)c->n_params + 1, (size_t)c->micro_batches);
+  if (!a->raw || !a->order || !a->unused) return __LINE__;
   for (int32_t i = 0; i < c->n_params; i++) {
     const size_t bytes = (size_t)(zp_diff_grad_bytes(w, i) * c->micro_batches);
     if (c->params[i].stage != w->at.pp || c->params[i].frozen) continue;
@@ -274,4 +296,5 @@ void zp_announcer_close(zp_diff_rank *w)
   if (a->all) cudaEventDestroy(a->all);
   free(a->raw);
   free(a->order);
+  free(a->unused);
 }

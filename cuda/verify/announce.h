@@ -16,6 +16,7 @@ typedef struct zp_announcer {
   void *grad[ZP_DIFF_STREAMS]; /* device: the announced buffers */
   void **raw;              /* [n_params] device: [M] gradients that backward writes; NULL: frozen */
   int32_t *order, entries; /* [n_params] the first `entries`, in the order of announcement */
+  char *unused;            /* [M][n_params] 1: declared unused in forward */
   int32_t param;           /* the entry that is announced, in micro-batch mb */
   int64_t mb;
 } zp_announcer;
@@ -35,6 +36,8 @@ int64_t zp_diff_early_bytes(const zp_diff *t);
 int64_t zp_diff_grad_bytes(const zp_diff_rank *w, int32_t param);
 void *zp_diff_grad(const zp_diff_rank *w, int32_t param, int64_t mb);
 
+/* In forward: declares half of the micro-batch's unused entries, if the schedule says so. */
+int zp_announce_unused(zp_diff_rank *w, const zp_cuda_call *call);
 /* Chooses the order of the next announcements; host k's share of them. */
 void zp_announce_shuffle(zp_diff_rank *w);
 int zp_announce_share(zp_diff_rank *w, int32_t k);

@@ -168,6 +168,7 @@ zp_schedule zp_case_schedule(const zp_case *c, uint64_t number, const zp_cuda_fa
     s.gradual = number % (2 * ZP_SCHEDULE_PLAIN) == 1;
     s.in_place = number % 3 == 1;
     s.early = number % 4 == 2 && !s.hosts;
+    s.unused_early = number % 5 == 4 && !s.own_loop;
     return s;
   }
   s.inject = &fault->injection;

@@ -246,6 +246,7 @@ static int run_forward(void *ctx, const zp_cuda_call *call)
   compute_of(w, call, &p);
   copy_message(call->in, &p.in);
   copy_message(call->out, &p.out);
+  ZP_HOST_TRY(zp_announce_unused(w, call));
   if (w->model.gpt) ZP_HOST_TRY(zp_cuda_gpt_forward(w->model.gpt, call));
   return zp_diff_launch(w->model.gpt ? &forwarded_kernel : &forward_kernel, &p, call->stream);
 }

@@ -36,6 +36,7 @@ typedef struct zp_schedule {
                           * come in an order for which that suffices; 0: room for all */
   int32_t in_place;      /* 1: gradients are written where they are added, where the engine lends
                           * that memory, for half of the announcements */
+  int32_t unused_early;  /* 1: forward declares half of the unused entries */
   int32_t waits_for_all; /* 1: a gradient is announced after all queued work of the reduction
                                * stream */
   int64_t decisions_max; /* of simdev; 0: its default */

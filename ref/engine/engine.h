@@ -200,7 +200,9 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
  *   for gradients of an earlier bucket, which it never does in backward order. spec: PART-8 */
 void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream);
 
-/* Entry `param` has no gradient in micro-batch mb: it contributes zeros. spec: RED-6 */
+/* Entry `param` has no gradient in micro-batch mb: it contributes zeros. With callbacks it may be
+ * called before backward, too, from the micro-batch's forward on: then no gradient waits for this
+ * entry's turn. spec: RED-6, STEP-3 */
 int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb);
 
 /* Without callbacks: micro-batch mb's mean loss, without the loss scale, is at *loss (as for

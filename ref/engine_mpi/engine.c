@@ -77,9 +77,10 @@ static int open_arrays(zp_engine *e)
   if (__builtin_mul_overflow(e->row_bytes, e->rows, &bytes)) return no_memory(e);
   e->kept = malloc((size_t)bytes + 1);
   e->arrival = malloc((size_t)(e->rows * lay->n_params) + 1);
+  e->unused = malloc((size_t)e->rank->act_slots * ((size_t)lay->n_params + 1));
   e->loss = malloc((size_t)c->micro_batches * sizeof *e->loss);
   e->saving.names = zp_engine_names(&e->o);
-  if (!e->kept || !e->arrival || !e->loss || !e->saving.names) return no_memory(e);
+  if (!e->kept || !e->arrival || !e->unused || !e->loss || !e->saving.names) return no_memory(e);
   zp_engine_begin(e);
   return ZP_OK;
 }
@@ -363,6 +364,7 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
   free(e->kept);
   free(e->at);
   free(e->arrival);
+  free(e->unused);
   free(e->loss);
   free(e);
   return status;

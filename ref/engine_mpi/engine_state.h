@@ -24,9 +24,13 @@ struct zp_engine {
   /* Gradients as announced. Without callbacks nothing runs before zp_engine_step, as only one
    * thread may call MPI: the whole window is kept. With callbacks, one micro-batch. */
   int64_t rows, row_bytes;
-  char *kept;            /* [rows][row_bytes] */
-  int64_t *at;           /* [lay.n_params] first byte in a row */
-  uint8_t *arrival;      /* [rows][lay.n_params] */
+  char *kept;       /* [rows][row_bytes] */
+  int64_t *at;      /* [lay.n_params] first byte in a row */
+  uint8_t *arrival; /* [rows][lay.n_params] */
+  /* With callbacks: 1 for entries that were declared unused between the micro-batch's forward and
+   * its backward. */
+  uint8_t *unused;           /* [rank->act_slots][lay.n_params] */
+  int64_t forward, backward; /* the latest micro-batch whose forward, backward has begun; or -1 */
   int64_t mb;            /* whose gradients may be announced; -1: none's; M: the window is full */
   int32_t trained, left; /* entries of a micro-batch; of them not announced yet */
   float *loss;           /* [M] */

@@ -14,6 +14,8 @@ int zp_engine_invariant(zp_engine *e)
   ZP_INVARIANT(&e->err, e->o.rank, e->mb >= -1 && e->mb <= micro_batches);
   ZP_INVARIANT(&e->err, e->o.rank, e->left >= 0 && e->left <= e->trained && e->row_bytes >= 0);
   ZP_INVARIANT(&e->err, e->o.rank, e->rank->step >= 0);
+  ZP_INVARIANT(&e->err, e->o.rank, e->backward >= -1 && e->backward <= e->forward);
+  ZP_INVARIANT(&e->err, e->o.rank, e->forward < micro_batches);
   return ZP_OK;
 }
 
@@ -37,9 +39,12 @@ static int wrong(zp_engine *e, int32_t param, int64_t mb, const char *what)
 }
 
 /* Is a gradient or a loss of micro-batch mb awaited now? Without callbacks none while a program
- * runs: one that `issued` announced while a checkpoint is saved belongs to no step. */
+ * runs: one that `issued` announced while a checkpoint is saved belongs to no step. Where nothing
+ * is trained, losses come in any order. */
 static int is_turn(const zp_engine *e, int64_t mb)
 {
+  if (e->trained == 0 && !e->o.backward)
+    return mb >= 0 && mb < e->o.config->micro_batches && !e->inside;
   return mb >= 0 && mb == e->mb && mb < e->o.config->micro_batches &&
          (!e->inside || e->o.backward != NULL);
 }
@@ -50,7 +55,10 @@ static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
   const zp_layout *lay = &e->rank->lay;
   char name[ZP_CKPT_NAME];
   int32_t i = 0;
-  if (e->mb < 0) snprintf(text, cap, "no backward is running; announce from within it");
+  if (e->mb < 0)
+    snprintf(text, cap,
+             "no backward is running; announce from within it; an entry may be declared unused "
+             "from its forward on");
   else if (e->inside && !e->o.backward)
     snprintf(text, cap, "a callback announced it; without backward, announce between the steps");
   else if (e->mb == e->o.config->micro_batches)
@@ -79,22 +87,46 @@ static void *kept_at(const zp_engine *e, int64_t mb, int32_t i)
   return e->kept + (e->o.backward ? 0 : mb) * e->row_bytes + e->at[i];
 }
 
-/* Is the gradient of entry `param` in micro-batch mb awaited? 0, or a negative status. */
-static int check_awaited(zp_engine *e, int32_t param, int64_t mb)
+/* Is `param` a trained entry of this stage? 0, or a negative status. */
+static int check_entry(zp_engine *e, int32_t param, int64_t mb)
 {
   const zp_config *c = e->o.config;
   const zp_layout *lay = &e->rank->lay;
   const int32_t i = param - lay->first_param;
-  char turn[200];
   if (param < 0 || param >= c->n_params) return wrong(e, param, mb, "there is no such entry");
   if (i < 0 || i >= lay->n_params) return wrong(e, param, mb, "it is another stage's");
-  if (c->params[param].frozen) return wrong(e, param, mb, "it is frozen");
+  return c->params[param].frozen ? wrong(e, param, mb, "it is frozen") : ZP_OK;
+}
+
+/* Is the gradient of entry `param` in micro-batch mb awaited? 0, or a negative status. */
+static int check_awaited(zp_engine *e, int32_t param, int64_t mb)
+{
+  char turn[200];
+  if (check_entry(e, param, mb)) return e->err.status;
   if (!is_turn(e, mb)) {
     put_turn(e, mb, turn, sizeof turn);
     return wrong(e, param, mb, turn);
   }
-  if (*arrival_of(e, mb, i) <= ZP_LENT) return ZP_OK;
+  if (*arrival_of(e, mb, param - e->rank->lay.first_param) <= ZP_LENT) return ZP_OK;
   return wrong(e, param, mb, "that had been done before");
+}
+
+/* With callbacks, whether the stage's entry i was declared unused before micro-batch mb's
+ * backward. */
+static uint8_t *unused(const zp_engine *e, int64_t mb, int32_t i)
+{
+  return &e->unused[zp_act_place(e->rank->act_slots, mb) * e->rank->lay.n_params + i];
+}
+
+/* Between the micro-batch's forward and its backward. */
+static int declare_unused(zp_engine *e, int32_t param, int64_t mb)
+{
+  uint8_t *known;
+  if (check_entry(e, param, mb)) return e->err.status;
+  known = unused(e, mb, param - e->rank->lay.first_param);
+  if (*known) return wrong(e, param, mb, "that had been done before");
+  *known = 1;
+  return ZP_OK;
 }
 
 static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival, const void *grad)
@@ -168,7 +200,10 @@ int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb)
   if (!e) return ZP_E_REFUSED;
   pthread_mutex_lock(&e->lock);
   status = e->err.status ? e->err.status : zp_engine_invariant(e);
-  if (status == ZP_OK) status = announce(e, param, mb, ZP_UNUSED, NULL);
+  if (status == ZP_OK)
+    status = e->o.backward && mb > e->backward && mb <= e->forward
+                 ? declare_unused(e, param, mb)
+                 : announce(e, param, mb, ZP_UNUSED, NULL);
   if (status == ZP_OK) status = zp_engine_invariant(e);
   pthread_mutex_unlock(&e->lock);
   return status;
@@ -201,6 +236,7 @@ int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)
 
 void zp_engine_begin(zp_engine *e)
 {
+  e->forward = e->backward = -1;
   e->mb = e->o.backward ? -1 : e->trained > 0 ? 0 : e->o.config->micro_batches;
   e->left = e->trained;
   memset(e->arrival, ZP_AWAITED, (size_t)(e->rows * e->rank->lay.n_params));
@@ -272,6 +308,15 @@ static void shape_of(void *ctx, const zp_config *cfg, int32_t s, int32_t dp, zp_
     memset(out, 0, sizeof *out); /* the interpreter ends before it would be sent */
 }
 
+/* The micro-batch's entries may be declared unused from here on. */
+static void begin_forward(zp_engine *e, int64_t mb)
+{
+  pthread_mutex_lock(&e->lock);
+  e->forward = mb;
+  memset(unused(e, mb, 0), 0, (size_t)e->rank->lay.n_params);
+  pthread_mutex_unlock(&e->lock);
+}
+
 static int run_forward(void *inst, zp_mb at, int32_t slot, const zp_message *in,
                        const zp_message *out, float *loss)
 {
@@ -281,9 +326,24 @@ static int run_forward(void *inst, zp_mb at, int32_t slot, const zp_message *in,
   *loss = e->loss[at.mb];
   if (e->err.status) return -1;
   if (!e->o.forward) return 0;
+  begin_forward(e, at.mb);
   failed = e->o.forward(e->o.ctx, &call);
   if (e->err.status) return -1; /* of a call that the callback made */
   return failed ? callback_failed(e, at, "forward", failed) : 0;
+}
+
+/* Threads may announce too early or too late: that is an error. */
+static void begin_backward(zp_engine *e, int64_t mb)
+{
+  const int32_t n = e->rank->lay.n_params;
+  pthread_mutex_lock(&e->lock);
+  e->mb = e->backward = mb;
+  e->left = e->trained;
+  for (int32_t i = 0; i < n; i++) {
+    e->arrival[i] = *unused(e, mb, i) ? ZP_UNUSED : ZP_AWAITED;
+    e->left -= e->arrival[i] == ZP_UNUSED;
+  }
+  pthread_mutex_unlock(&e->lock);
 }
 
 static int call_backward(zp_engine *e, zp_mb at, int32_t slot, const zp_message *dout,
@@ -291,10 +351,7 @@ static int call_backward(zp_engine *e, zp_mb at, int32_t slot, const zp_message 
 {
   const zp_engine_call call = {at.step, at.mb, slot, NULL, dout, din, NULL};
   int failed;
-  pthread_mutex_lock(&e->lock); /* threads may announce too early or too late: that is an error */
-  zp_engine_begin(e);
-  e->mb = at.mb;
-  pthread_mutex_unlock(&e->lock);
+  begin_backward(e, at.mb);
   failed = e->o.backward(e->o.ctx, &call);
   pthread_mutex_lock(&e->lock);
   e->mb = -1;

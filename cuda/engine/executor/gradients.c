@@ -2,8 +2,10 @@
 #include "gradients.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../../ref/base/invariant.h"
+#include "../../../ref/engine/window.h"
 #include "../device/launch.h"
 #include "../device/runs.h"
 #include "../device/trace.h"
@@ -20,10 +22,13 @@ int zp_cuda_gradients_open(zp_cuda_gradients *g, const zp_cuda_ops *ops)
 {
   const zp_cuda_plan *p = &ops->r->plan;
   g->ops = ops;
-  g->mb = -1;
+  g->mb = g->forward = g->backward = -1;
+  g->slots = (int32_t)zp_alive(p->cfg->pp, p->cfg->micro_batches, p->at.pp);
+  g->unused = calloc((size_t)p->lay.n_params + 1, (size_t)g->slots);
   g->entry = calloc((size_t)p->lay.n_params + 1, sizeof *g->entry);
   g->users = calloc((size_t)p->lay.n_params + 1, sizeof *g->users);
-  if (!g->entry || !g->users || zp_early_open(&g->early, p->cfg, &p->lay, ops->r->opt.early_bytes))
+  if (!g->unused || !g->entry || !g->users ||
+      zp_early_open(&g->early, p->cfg, &p->lay, ops->r->opt.early_bytes))
     return zp_cuda_fail(ops->r, ZP_E_MEMORY, "no host memory for the gradients");
   return 0;
 }
@@ -65,6 +70,7 @@ void zp_cuda_gradients_close(zp_cuda_gradients *g)
     zp_cuda_destroy_event(s->unstaged);
     free(s->added);
   }
+  free(g->unused);
   free(g->entry);
   free(g->users);
   zp_early_close(&g->early);
@@ -293,8 +299,7 @@ static int stage(zp_cuda_gradients *g, zp_cuda_entry *s)
   return 0;
 }
 
-/* Entries that are not frozen. */
-static int32_t trained(const zp_cuda_gradients *g)
+int32_t zp_cuda_gradients_trained(const zp_cuda_gradients *g)
 {
   const zp_layout *lay = &plan_of(g)->lay;
   int32_t n = 0;
@@ -310,7 +315,8 @@ static int fail_turn(const zp_cuda_gradients *g, int32_t param, int64_t mb)
   if (g->mb < 0)
     return zp_cuda_fail(r, ZP_E_ARRIVAL,
                         "entry %d was announced for micro-batch %lld: no backward is running; "
-                        "announce from within it (STEP-3)",
+                        "announce from within it; an entry may be declared unused from its "
+                        "forward on (STEP-3)",
                         param, (long long)mb);
   if (missing == 0)
     return zp_cuda_fail(r, ZP_E_ARRIVAL,
@@ -320,25 +326,52 @@ static int fail_turn(const zp_cuda_gradients *g, int32_t param, int64_t mb)
   return zp_cuda_fail(r, ZP_E_ARRIVAL,
                       "entry %d was announced for micro-batch %lld, expected micro-batch %lld, "
                       "which lacks %d of %d gradients, entry %d's among them (STEP-3)",
-                      param, (long long)mb, (long long)g->mb, missing, trained(g), first);
+                      param, (long long)mb, (long long)g->mb, missing, zp_cuda_gradients_trained(g),
+                      first);
+}
+
+static int fail_twice(const zp_cuda_gradients *g, int32_t param, int64_t mb)
+{
+  return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
+                      "entry %d was announced twice in micro-batch %lld (STEP-3)", param,
+                      (long long)mb);
+}
+
+/* A trained entry of this stage? */
+static int check_entry(const zp_cuda_gradients *g, int32_t param, int64_t mb)
+{
+  const zp_layout *lay = &plan_of(g)->lay;
+  const int32_t i = param - lay->first_param;
+  if (i >= 0 && i < lay->n_params && lay->spot[i].flat >= 0) return 0;
+  return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
+                      "entry %d was announced for micro-batch %lld: it is not a trained entry "
+                      "of this stage (STEP-3)",
+                      param, (long long)mb);
 }
 
 /* *s: the entry, whose gradient is awaited. 0, or -1 after an error. */
 static int find_awaited(zp_cuda_gradients *g, int32_t param, int64_t mb, zp_cuda_entry **s)
 {
-  const zp_cuda_plan *p = plan_of(g);
-  const int32_t i = param - p->lay.first_param;
-  if (i < 0 || i >= p->lay.n_params || p->lay.spot[i].flat < 0)
-    return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
-                        "entry %d was announced for micro-batch %lld: it is not a trained entry "
-                        "of this stage (STEP-3)",
-                        param, (long long)mb);
+  ZP_TRY(check_entry(g, param, mb));
   if (mb < 0 || mb != g->mb) return fail_turn(g, param, mb);
-  *s = &g->entry[i];
-  if ((*s)->arrival == ZP_CUDA_AWAITED) return 0;
-  return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
-                      "entry %d was announced twice in micro-batch %lld (STEP-3)", param,
-                      (long long)mb);
+  *s = &g->entry[param - plan_of(g)->lay.first_param];
+  return (*s)->arrival == ZP_CUDA_AWAITED ? 0 : fail_twice(g, param, mb);
+}
+
+/* Whether the stage's entry i was declared unused before micro-batch mb's backward. */
+static uint8_t *unused(const zp_cuda_gradients *g, int64_t mb, int32_t i)
+{
+  return &g->unused[zp_act_place(g->slots, mb) * plan_of(g)->lay.n_params + i];
+}
+
+/* Between the micro-batch's forward and its backward. */
+static int declare_unused(zp_cuda_gradients *g, int32_t param, int64_t mb)
+{
+  ZP_TRY(check_entry(g, param, mb));
+  uint8_t *known = unused(g, mb, param - plan_of(g)->lay.first_param);
+  if (*known) return fail_twice(g, param, mb);
+  *known = 1;
+  return 0;
 }
 
 /* Does grad lie in a slot, or in the window, of the entry's flat group? */
@@ -356,10 +389,22 @@ static int is_in_buckets(const zp_cuda_gradients *g, int32_t i, const void *grad
   return window && at >= window && at < zp_cuda_sum(plan_of(g), window, zp_padded(&lay->flat[k]));
 }
 
+static void take(zp_cuda_gradients *g, int32_t i, zp_cuda_arrival arrival, const void *grad,
+                 cudaStream_t stream)
+{
+  zp_cuda_entry *s = &g->entry[i];
+  s->arrival = (int32_t)arrival;
+  s->missing = zp_cuda_flat_size(plan_of(g), i);
+  s->grad = grad;
+  s->stream = stream;
+}
+
 int zp_cuda_gradients_announce(zp_cuda_gradients *g, int32_t param, int64_t mb,
                                zp_cuda_arrival arrival, const void *grad, cudaStream_t stream)
 {
   zp_cuda_entry *s;
+  if (arrival == ZP_CUDA_UNUSED && mb > g->backward && mb <= g->forward)
+    return declare_unused(g, param, mb);
   ZP_TRY(find_awaited(g, param, mb, &s));
   if (s->lent && grad != s->lent)
     return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
@@ -373,10 +418,7 @@ int zp_cuda_gradients_announce(zp_cuda_gradients *g, int32_t param, int64_t mb,
                         "which was not lent for it in this micro-batch: call zp_engine_grad_buffer "
                         "each time (PART-8)",
                         param, (long long)mb);
-  s->arrival = (int32_t)arrival;
-  s->missing = zp_cuda_flat_size(plan_of(g), (int32_t)(s - g->entry));
-  s->grad = grad;
-  s->stream = stream;
+  take(g, (int32_t)(s - g->entry), arrival, grad, stream);
   ZP_TRY(issue_announced(g));
   return grad && s->missing > 0 && !is_in_place(s) ? stage(g, s) : 0;
 }
@@ -436,8 +478,15 @@ int zp_cuda_gradients_buffer(zp_cuda_gradients *g, int32_t param, int64_t mb, cu
 void zp_cuda_gradients_begin_step(zp_cuda_gradients *g)
 {
   g->n_users = 0;
+  g->forward = g->backward = -1;
   for (int32_t i = 0; i < plan_of(g)->lay.n_params; i++)
     g->entry[i].is_added = g->entry[i].is_staged = g->entry[i].is_unstaged = 0;
+}
+
+void zp_cuda_gradients_forward(zp_cuda_gradients *g, int64_t mb)
+{
+  g->forward = mb;
+  memset(unused(g, mb, 0), 0, (size_t)plan_of(g)->lay.n_params);
 }
 
 void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next)
@@ -445,8 +494,9 @@ void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next)
   for (int32_t i = 0; i < plan_of(g)->lay.n_params; i++) {
     g->entry[i].arrival = ZP_CUDA_AWAITED;
     g->entry[i].lent = NULL;
+    if (*unused(g, mb, i)) take(g, i, ZP_CUDA_UNUSED, NULL, g->ops->r->reduce);
   }
-  g->mb = mb;
+  g->mb = g->backward = mb;
   g->next = next;
 }
 
@@ -465,7 +515,7 @@ int32_t zp_cuda_gradients_missing(const zp_cuda_gradients *g, int32_t *first)
 /* With all entries announced, nothing stops issue_announced before the end of the micro-batch. */
 int zp_cuda_gradients_arrived(zp_cuda_gradients *g, const zp_op *op)
 {
-  const int32_t all = trained(g);
+  const int32_t all = zp_cuda_gradients_trained(g);
   int32_t first = -1;
   const int32_t missing = zp_cuda_gradients_missing(g, &first);
   g->mb = -1;
@@ -483,6 +533,8 @@ int zp_cuda_gradients_invariant(const zp_cuda_gradients *g, zp_error *err)
   const zp_cuda_plan *p = plan_of(g);
   ZP_INVARIANT(err, -1, g->entry);
   ZP_INVARIANT(err, -1, g->mb >= -1 && g->mb < p->cfg->micro_batches);
+  ZP_INVARIANT(err, -1, g->backward >= g->mb && g->backward <= g->forward);
+  ZP_INVARIANT(err, -1, g->forward < p->cfg->micro_batches);
   ZP_INVARIANT(err, -1, g->next >= 0 && g->next <= p->length[ZP_PHASE_STEP]);
   ZP_INVARIANT(err, -1, g->mb < 0 || g->next >= 2); /* after BACKWARD and ARRIVED */
   return 0;

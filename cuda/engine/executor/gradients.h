@@ -44,8 +44,12 @@ typedef struct zp_cuda_gradients {
   zp_early early;
   int32_t *users; /* [n_params] the first n_users: entries with a range that is or was used */
   int32_t n_users;
-  char *ring;   /* [early.bytes] copies of gradients that came before their turn */
-  int64_t mb;   /* whose gradients may be announced; -1: none */
+  char *ring; /* [early.bytes] copies of gradients that came before their turn */
+  int64_t mb; /* whose gradients may be announced; -1: none */
+  /* Entries that were declared unused before the micro-batch's backward: 1 in its place. */
+  uint8_t *unused;           /* [slots][n_params] */
+  int32_t slots;             /* places of micro-batches that are between forward and backward */
+  int64_t forward, backward; /* the latest micro-batch whose forward, backward has begun; or -1 */
   int64_t next; /* the first op of the micro-batch's ADDs and reductions that is not issued */
 } zp_cuda_gradients;
 
@@ -55,8 +59,12 @@ int zp_cuda_gradients_open_entries(zp_cuda_gradients *g, zp_cuda_allocations *a)
 void zp_cuda_gradients_close(zp_cuda_gradients *g);
 
 void zp_cuda_gradients_begin_step(zp_cuda_gradients *g);
-/* Of a micro-batch, whose ADDs and reductions begin at program position next. */
+/* Micro-batch mb's forward begins: its entries may be declared unused. */
+void zp_cuda_gradients_forward(zp_cuda_gradients *g, int64_t mb);
+/* Its backward begins; its ADDs and reductions begin at program position next. Those of entries
+ * that were declared unused are issued with what is announced next, or at its end. */
 void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next);
+int32_t zp_cuda_gradients_trained(const zp_cuda_gradients *g); /* entries that are not frozen */
 /* Entries that are not announced; *first: the first of them. */
 int32_t zp_cuda_gradients_missing(const zp_cuda_gradients *g, int32_t *first);
 

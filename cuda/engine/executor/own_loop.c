@@ -20,6 +20,14 @@ int zp_cuda_continue_own_step(zp_cuda_steps *s)
   return zp_cuda_continue(s);
 }
 
+/* The current one; any, if the stage has no gradients. */
+static int is_loss_awaited(const zp_cuda_steps *s, int64_t mb)
+{
+  const zp_cuda_plan *p = &rank_of(s)->plan;
+  if (zp_cuda_gradients_trained(s->gradients) > 0) return mb >= 0 && mb == s->gradients->mb;
+  return mb >= 0 && mb < p->cfg->micro_batches;
+}
+
 int zp_cuda_copy_loss(zp_cuda_steps *s, int64_t mb, const float *loss, cudaStream_t stream)
 {
   zp_cuda_rank *r = rank_of(s);
@@ -29,7 +37,7 @@ int zp_cuda_copy_loss(zp_cuda_steps *s, int64_t mb, const float *loss, cudaStrea
                         "there are callbacks, and forward stores it",
                         (long long)mb);
   ZP_TRY(zp_cuda_continue_own_step(s));
-  if (mb != s->gradients->mb)
+  if (!is_loss_awaited(s, mb))
     return zp_cuda_fail(r, ZP_E_REFUSED,
                         "the loss of micro-batch %lld was passed, expected that of micro-batch "
                         "%lld",

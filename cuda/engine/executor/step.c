@@ -60,6 +60,12 @@ static int run_decide(const zp_cuda_steps *s)
   return zp_cuda_decide(s->ops);
 }
 
+static int run_forward(const zp_cuda_steps *s, const zp_op *op)
+{
+  zp_cuda_gradients_forward(s->gradients, op->mb);
+  return zp_cuda_forward(s->pipeline, op);
+}
+
 /* The ADDs and reductions of the micro-batch's gradients follow ARRIVED. */
 static int run_backward(const zp_cuda_steps *s, const zp_op *op)
 {
@@ -87,7 +93,7 @@ static int run_op(zp_cuda_steps *s, const zp_op *op)
 {
   switch (op->kind) {
   case ZP_OP_LOAD: return 0; /* the model finds its data by step and micro-batch */
-  case ZP_OP_FORWARD: return zp_cuda_forward(s->pipeline, op);
+  case ZP_OP_FORWARD: return run_forward(s, op);
   case ZP_OP_BACKWARD: return run_backward(s, op);
   case ZP_OP_ARRIVED: return zp_cuda_gradients_arrived(s->gradients, op);
   case ZP_OP_META: return zp_cuda_meta(s->messages, op);

@@ -87,6 +87,8 @@ while read -r name ranks arguments; do
 done <<'X2'
 alone 1 seed=1 mb=3
 alone_with_callbacks 1 seed=2 callbacks=1 stage=1 reduce=0
+unused_declared_in_forward 1 seed=2 callbacks=2 mb=4
+unused_declared_in_forward_of_two_stages 4 pp=2 dp=2 mb=4 callbacks=2 seed=3
 alone_in_the_caller_s_loop_stage_0 1 seed=3 stage=0 precision=2
 four_replicas_in_the_caller_s_loop 4 dp=4 seed=5 reduce=0
 three_replicas_in_the_caller_s_loop_stage_1 3 dp=3 seed=4 stage=1
@@ -175,6 +177,10 @@ wrong frozen "$at .*: entry 1 was announced for micro-batch 0: it is not a train
 wrong twice "$at .*: entry 2 was announced twice in micro-batch 0"
 wrong twice "$at .*: entry 2 was announced twice in micro-batch 0" callbacks=1
 wrong ahead "$at .*: entry 4 .* micro-batch 1, expected micro-batch 0, .* lacks 1 of .* entry 4's"
+wrong early-ready "$at .*: entry 2 was announced twice in micro-batch 0" callbacks=1
+wrong early-twice "$at .*: entry 2 was announced twice in micro-batch 0" callbacks=1
+wrong early-ahead "$at .*: entry 2 .* micro-batch 1: no backward .*unused from its forward on" \
+  callbacks=1
 wrong past "$at .*: entry 4 .* micro-batch 7, expected micro-batch 0"
 wrong forget "$at .*: the loss of micro-batch 1 was passed, expected that of micro-batch 0"
 wrong forget "$at .*: 4 of 5 gradients .* micro-batch 0; the first one missing is entry 4" mb=1

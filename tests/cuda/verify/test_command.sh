@@ -68,6 +68,10 @@ expect 2 '--svg is for --engine cuda' svg_requires_engine_cuda sim --svg "$tmp/t
 json a_case_is_the_same_in_both_builds '.orders == 3' \
   sim --engine cuda --json --schedules 3 --case dp=3,stage=2,list=4@0.0
 
+# a loop of the caller's own, in which no gradient separates the micro-batches' losses
+expect 0 '^clean: ' losses_where_nothing_is_trained fuzz --engine cuda --replay \
+  precision=fp32,reduce=ordered,M=2,bucket=64,pp=1,dp=1,tp=1,ep=1,stage=0,mode=coded,seed=1,optim=sgd,schedule=306325182229
+
 # ---- Refused options, and missing programs
 expect 2 'is not one of: ref cuda' an_unknown_engine_is_refused fuzz --engine none
 expect 2 '--tsan is for --engine cuda' tsan_requires_engine_cuda fuzz --tsan

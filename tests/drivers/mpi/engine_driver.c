@@ -60,6 +60,7 @@ typedef struct run {
   /* of the micro-batch */
   int32_t n_order, order[ENTRIES_MAX];
   char *raw[ENTRIES_MAX]; /* what backward made; NULL: unused */
+  zp_mb now;              /* whose gradients are announced */
   char memory[ENTRIES_MAX][BYTES_MAX], first[ENTRIES_MAX][BYTES_MAX];
   char in[SLOTS_MAX][ZP_MSG_TENSORS][BYTES_MAX], out[ZP_MSG_TENSORS][BYTES_MAX];
   void *on_device[ENTRIES_MAX]; /* first values, or NULL */
@@ -179,11 +180,29 @@ static void keep_raw(void *ctx, int32_t param, const void *grad)
   memcpy(r->raw[param], grad, (size_t)(r->list[param].numel * zp_dtype_bytes(r->cfg.precision)));
 }
 
+/* callbacks=2: forward declares every other unused entry. */
+static int is_early(const run *r, zp_mb at, int32_t j)
+{
+  return r->callbacks == 2 && j % 2 == 0 && r->list[j].stage == r->at.pp && !r->list[j].frozen &&
+         !r->work.used(r->work.ctx, &r->cfg, j, r->at.dp, r->at.tp, at);
+}
+
+static int declare_early(const run *r, zp_mb at)
+{
+  int failed = 0;
+  for (int32_t j = 0; j < r->cfg.n_params && !failed; j++)
+    if (is_early(r, at, j)) failed = zp_engine_grad_unused(r->e, j, at.mb);
+  if (at.step != 1 || at.mb != 0) return failed;
+  if (is(r, "early-ready") || is(r, "early-twice")) failed = zp_engine_grad_unused(r->e, 2, 0);
+  if (is(r, "early-twice")) failed = zp_engine_grad_unused(r->e, 2, 0);
+  return is(r, "early-ahead") ? zp_engine_grad_unused(r->e, 2, 1) : failed;
+}
+
 static int announce(run *r, int32_t j, int64_t mb, int thread, void *stream)
 {
   char *at = r->grad + thread * BYTES_MAX;
   const size_t n = (size_t)(r->list[j].numel * zp_dtype_bytes(r->cfg.precision));
-  if (!r->raw[j]) return zp_engine_grad_unused(r->e, j, mb);
+  if (!r->raw[j]) return is_early(r, r->now, j) ? 0 : zp_engine_grad_unused(r->e, j, mb);
   if (n > 0 && COPY(at, r->raw[j], n, stream)) return -1;
   return zp_engine_grad_ready(r->e, j, mb, n > 0 ? at : NULL, r->cfg.precision, stream);
 }
@@ -226,6 +245,7 @@ static int announce_all(run *r, int64_t step, int64_t mb, void *stream)
   pthread_t thread[THREADS];
   part parts[THREADS];
   int failed = 0;
+  r->now = (zp_mb){step, mb, 0};
   r->n_order = 0;
   for (int32_t j = 0; j < r->cfg.n_params; j++)
     if (r->list[j].stage == r->at.pp && !r->list[j].frozen) r->order[r->n_order++] = j;
@@ -317,6 +337,7 @@ static int forward(void *ctx, const zp_engine_call *c)
   float loss = 0;
   if (c->step == 1) call_inside(r, "forward");
   if (is(r, "forward") && c->step == 1) return 5;
+  if (declare_early(r, at_mb(r, c))) return -1;
   if (to_host(r, c->in, r->in[c->slot], 1, c->stream, &in)) return -1;
   if (to_host(r, c->out, r->out, 0, c->stream, &out)) return -1;
   if (r->work.forward(r->inst, at_mb(r, c), c->slot, &in, &out, &loss)) return -2;

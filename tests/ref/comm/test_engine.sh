@@ -25,6 +25,8 @@ beside bits alone_with_callbacks 1 seed=2 callbacks=1 stage=1 reduce=0
 beside bits alone_from_three_threads 1 seed=3 threads=1 precision=2
 beside bits alone_with_callbacks_from_three_threads 1 seed=4 threads=1 callbacks=1 stage=0
 beside bits four_replicas_from_three_threads 4 dp=4 seed=5 threads=1 reduce=0
+beside bits unused_entries_declared_in_forward 1 seed=2 callbacks=2 mb=4
+beside bits unused_entries_declared_in_forward_of_two_stages 4 pp=2 dp=2 mb=4 callbacks=2 seed=3
 beside bits four_replicas_in_fp32_with_callbacks 4 dp=4 seed=6 callbacks=1 precision=0
 beside bits three_stages_of_two 6 pp=3 dp=2 tied=1 mb=4 seed=7
 beside bits two_stages_ordered_from_three_threads 4 pp=2 dp=2 stage=1 reduce=0 precision=2 seed=8 \
@@ -102,6 +104,10 @@ wrong twice "$at, step 1: entry 2 \(p2\) .*: that had been done before"
 wrong twice "$at, step 1: entry 2 \(p2\) .*: that had been done before" callbacks=1
 wrong ahead "$at, step 1: entry 4 .* micro-batch 1: micro-batch 0 lacks 1 of 5 gradients, entry 4's"
 wrong ahead "$at, step 1: .* micro-batch 1: expected micro-batch 0" callbacks=1
+wrong early-ready "$at, step 1: entry 2 \(p2\) .*: that had been done before" callbacks=1
+wrong early-twice "$at, step 1: entry 2 \(p2\) .*: that had been done before" callbacks=1
+wrong early-ahead "$at, step 1: entry 2 .* micro-batch 1: no backward .*from its forward on" \
+  callbacks=1
 wrong past "$at, step 1: .* micro-batch 7: expected micro-batch 0"
 wrong forget "a loss was given for micro-batch 1: micro-batch 0 lacks 1 of 5 gradients, entry 4's"
 wrong forget "$at: 4 of 5 gradients arrived in step 1, micro-batch 0 .*missing: entry 4 \(p4\)" mb=1
