@@ -9,46 +9,53 @@ cuda/results/DATE-GPU-COMMIT, those of simdev to build/gpu-check. Exit status: 0
 """
 
 import argparse
-import contextlib
 import ctypes.util
-import glob
 import importlib.util
-import json
 import os
-import pathlib
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import time
 
+import nccl_ranks
+import process
 import report
+from facts import NotRun, cublaslt_of, find_toolkit, folder_of, machine, toolkit_of
+from process import lines_of, run
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(1, str(ROOT / "tests" / "runner"))
-from guard import Guard  # noqa: E402
-
-GUARD = Guard()
+ROOT = process.ROOT
 RANKS = {1: "one rank", 2: "two ranks"}
-# tests/drivers/mpi/engine_driver.c: fp16, ZeRO-2, states in pinned memory, beside ref
-OFFLOAD = ["engine_driver", "offload=1", "precision=2", "reduce=0", "seed=5"]
-# Two ranks: name; program and arguments; operations that not every NCCL library has.
-TWO_RANKS = [
-    ("engine", ["example"], []),
-    ("pipeline", ["example", "pp"], []),
-    ("offload", [*OFFLOAD, "dp=2", "same=1"], []),
-    ("exact", ["engine_driver", "dp=2", "reduce=1", "same=1"], []),
-    ("native", "engine_driver dp=2 stage=1 native=1 reduce=0 mb=1 seed=12 same=1".split(), []),
-    ("tied stages", "engine_driver pp=2 tied=1 reduce=0 mb=4 same=1".split(), []),
-    (
-        "exact, stage 1",
-        ["engine_driver", "dp=2", "reduce=1", "stage=1"],
-        ["broadcast", "reduce-scatter of int64"],
-    ),
-]
+# The engine over NCCL, by number of ranks and in order of value: name; program and arguments
+# (example: ref/example/train.c; engine_driver: tests/drivers/mpi/engine_driver.c, which compares
+# itself with ref); operations that not every NCCL library has. `native` is the engine's default:
+# NCCL adds fp32.
+NATIVE = "engine_driver native=1 reduce=0 same=1 seed=12"
+OFFLOAD = "engine_driver offload=1 precision=2 reduce=0 seed=5"
+ENGINE = {
+    1: [
+        ("native", f"{NATIVE} mb=3", []),
+        ("native, stage 1", f"{NATIVE} mb=3 stage=1 precision=0", []),
+        ("callbacks", f"{NATIVE} mb=3 callbacks=1", []),
+        ("exact", "example", []),
+        ("offload", f"{OFFLOAD} mb=3", []),
+    ],
+    2: [
+        ("native", f"{NATIVE} dp=2 mb=3", []),
+        ("native, stage 1", f"{NATIVE} dp=2 mb=3 stage=1", []),
+        ("native, pipeline", f"{NATIVE} pp=2 mb=4 dynamic=1", []),
+        ("tied stages", "engine_driver pp=2 tied=1 reduce=0 mb=4 same=1", []),
+        ("exact", "example", []),
+        ("exact, pipeline", "example pp", []),
+        ("exact, bf16", "engine_driver dp=2 reduce=1 same=1", []),
+        ("offload", f"{OFFLOAD} dp=2 same=1", []),
+        (
+            "exact, stage 1",
+            "engine_driver dp=2 reduce=1 stage=1",
+            ["broadcast", "reduce-scatter of int64"],
+        ),
+    ],
+}
 SIZES = ["25e6", "250e6", "2.5e9"]
-RESERVED = 170  # seconds of the budget that are reserved for measurements on a GPU
 BEGINS = 25  # seconds until ranks have begun: loading torch, starting NCCL
 TAIL = 2000  # characters of a part's output that are kept
 ALL_QUEUES = {"CUDA_DEVICE_MAX_CONNECTIONS": "32"}  # hardware queues of the device
@@ -63,84 +70,6 @@ NOT_HERE = (
 )
 # The lines by which compute-sanitizer reports a finding.
 FOUND = re.compile(r"^=========\s+(Invalid|Misaligned|Error: |Warning: |.*SUMMARY: [1-9])", re.M)
-
-
-class NotRun(Exception):
-    """The reason why a part cannot run here."""
-
-
-def run(argv, limit, env=None):
-    """(exit status, or None if it was stopped; stdout; stderr); its children end with it, and all
-    of them with this process, however that ends."""
-    process = GUARD.start(
-        argv,
-        cwd=ROOT,
-        env={**os.environ, **(env or {})},
-        text=True,
-        errors="replace",
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        out, err = process.communicate(timeout=limit)
-        GUARD.ended(process)
-        return process.returncode, out, err
-    except subprocess.TimeoutExpired:  # it may print its position, and remove incomplete files
-        os.killpg(process.pid, signal.SIGTERM)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(2)
-    GUARD.ended(process)
-    try:
-        out, err = process.communicate(timeout=5)
-        return None, out, err
-    except subprocess.TimeoutExpired:  # hangs in the driver, or another process has its pipe
-        return None, "", "it did not end when it was killed"
-
-
-def lines_of(text):
-    """The JSON objects that a program printed, one a line; an incomplete last line is ignored."""
-    found = []
-    for line in text.splitlines():
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            pass
-    return [x for x in found if isinstance(x, dict)]
-
-
-def find_toolkit():
-    """Adds the folders of nvcc and compute-sanitizer, which are not on every PATH."""
-    homes = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda"]
-    homes += sorted(glob.glob("/usr/local/cuda-13*"), reverse=True)
-    folders = [f"{home}/bin" for home in homes if home and os.path.isdir(f"{home}/bin")]
-    os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath)] + folders)
-
-
-def toolkit_of(nvcc):
-    """The folder of CUDA's headers and libraries: nvcc on the PATH may be a script."""
-    beside_nvcc = pathlib.Path(nvcc).resolve().parents[1]
-    for path in (os.environ.get("CUDA_HOME", ""), beside_nvcc, "/usr/local/cuda"):
-        if path and (pathlib.Path(path) / "include" / "cuda_runtime_api.h").exists():
-            return path
-    raise NotRun(f"no headers of CUDA are found for {nvcc}: set CUDA_HOME")
-
-
-def cublaslt_of(toolkit, wheels=None):
-    """The folders of cuBLASLt's header and library: the toolkit's, else those of torch's wheels."""
-    if wheels is None:
-        nvidia = importlib.util.find_spec("nvidia")
-        wheels = list(nvidia.submodule_search_locations or []) if nvidia else []
-    places = [pathlib.Path(toolkit)]
-    places += [pathlib.Path(w) / p for w in wheels for p in ("cu13", "cublas")]
-    missing = []
-    for place in places:
-        header = (place / "include" / "cublasLt.h").exists()
-        for libs in (place / "lib64", place / "lib"):
-            if header and any(libs.glob("libcublasLt.so*")):
-                return place / "include", libs
-        if header:
-            missing.append(f"{place} has cublasLt.h and no libcublasLt.so")
-    raise NotRun("; ".join(missing) or "no cublasLt.h in " + ", ".join(map(str, places)))
 
 
 def laws_of(text):
@@ -177,15 +106,14 @@ class Check:
     def __init__(self, device, build, budget, trials=(300, 60), begun=None):
         self.device, self.build, self.trials = device, build, trials
         self.end = (time.monotonic() if begun is None else begun) + budget
-        self.parts, self.measured, self.torch, self.reserved = [], [], [], 0
+        self.parts, self.measured, self.torch = [], [], []
 
     def program(self, name):
         return str(self.build / "gpu" / name if self.device == "gpu" else self.build / name)
 
     def part(self, name, limit, fn):
         begin = time.monotonic()
-        left = self.end - self.reserved - begin
-        limit = min(limit, left)
+        limit = min(limit, self.end - begin)
         entry = {"part": name, "limit_s": round(max(limit, 0), 1)}
         try:
             if limit < 2:
@@ -348,38 +276,63 @@ class Check:
         """One topology or more, until a quarter of the limit has passed."""
         return [self.program("random_topologies"), "1", str(limit / 4), str(limit / 2), "1"]
 
-    def nccl(self, ranks, p2p, engine=None, needs=()):
-        """Real NCCL. Several ranks on one GPU may deadlock, which is reported but not a failure.
-        engine: a program that runs the engine, and its arguments. needs: operations that a library
-        built for few operations may lack."""
+    def nccl(self, ranks, p2p):
+        """Real NCCL without the engine."""
 
         def part(limit):
             if self.device != "gpu":
                 raise NotRun("NCCL is for devices")
+            return self.nccl_ranks(ranks, p2p, [], limit)
+
+        return part
+
+    def nccl_ranks(self, ranks, p2p, program, limit):
+        """Several ranks on one GPU may deadlock, which is reported but not a failure."""
+        argv = [sys.executable, "cuda/gpu/nccl_ranks.py", "--ranks", str(ranks)]
+        argv += ["--limit", str(int(limit - 3)), *program]
+        env = {"NCCL_MAX_CTAS": "2"} if ranks > 1 else {}
+        if not p2p:
+            env["NCCL_P2P_DISABLE"] = "1"
+        entry = self.command(argv, limit, env)
+        last = entry["output"][-1] if entry["output"] else {}
+        if last.get("not_run"):
+            raise NotRun(last["not_run"])
+        if last.get("locked_up") and limit < BEGINS:
+            raise NotRun(f"no end in {limit:.0f} s, which were all that was left")
+        if last.get("locked_up"):  # a single rank cannot deadlock
+            entry.update(result="locked up" if ranks > 1 else "failed", why=last["locked_up"])
+        return entry
+
+    def engine(self, ranks, p2p, words, needs=()):
+        """The engine over NCCL, or over simdev's. words: a program and its arguments. needs:
+        operations that a library built for few operations may lack."""
+        name, *arguments = words.split()
+
+        def part(limit):
+            if self.device != "gpu":
+                return self.engine_on_simdev(ranks, name, arguments, limit)
             alone = [p for p in self.parts if p["part"].startswith(f"NCCL, {RANKS[ranks]}")]
-            if engine and not any(p["result"] == "passed" for p in alone):
+            if not any(p["result"] == "passed" for p in alone):
                 raise NotRun("NCCL alone did not get through")
             lacks = {x for p in alone for out in p.get("output", []) for x in out.get("lacks", [])}
             if lacks & set(needs):
                 raise NotRun("this NCCL was built without " + ", ".join(sorted(lacks & set(needs))))
-            argv = [sys.executable, "cuda/gpu/nccl_ranks.py", "--ranks", str(ranks)]
-            argv += ["--limit", str(int(limit - 3))]
-            if engine:
-                argv += ["--program", self.program(engine[0]), *engine[1:]]
-            env = {"NCCL_MAX_CTAS": "2"}
-            if not p2p:
-                env["NCCL_P2P_DISABLE"] = "1"
-            entry = self.command(argv, limit, env)
-            last = entry["output"][-1] if entry["output"] else {}
-            if last.get("not_run"):
-                raise NotRun(last["not_run"])
-            if last.get("locked_up") and limit < BEGINS:
-                raise NotRun(f"no end in {limit:.0f} s, which were all that was left")
-            if last.get("locked_up"):  # a single rank cannot deadlock
-                entry.update(result="locked up" if ranks > 1 else "failed", why=last["locked_up"])
-            return entry
+            program = ["--program", self.program(name), *arguments]
+            return self.nccl_ranks(ranks, p2p, program, limit)
 
         return part
+
+    def engine_on_simdev(self, ranks, name, arguments, limit):
+        """The same source, all ranks in one process; the example's output is compared here."""
+        program = {"example": "api_example", "engine_driver": "api_driver"}[name]
+        argv = [str(self.build / "tests/drivers/cuda" / program), str(ranks), "1", *arguments]
+        if name != "example":
+            return self.command(argv, limit, wants_json=False)
+
+        def read(text):
+            return [{"ranks": ranks, "equal": True}] if nccl_ranks.is_reference(text) else []
+
+        return self.command(argv, limit, read=read)
 
     def bench(self, size, repetitions):
         def part(limit):
@@ -421,94 +374,43 @@ class Check:
 
     # ---- All -------------------------------------------------------------------------------------
 
-    def all(self):
-        left = self.end - time.monotonic()
-        self.reserved = min(RESERVED, left / 3) if self.device == "gpu" else 0
-        self.part("build", 150, self.build_all)
-        self.part("kernels", 40, self.kernels)
-        self.part("zeroproof.torch", 60, self.norm)
-        self.part("random topologies", self.trials[1] + 90, self.random_topologies)
-        self.part("races of nccl_threads", 60, self.races)
+    def measurements(self):
+        for size in SIZES if self.device == "gpu" else SIZES[:1]:
+            self.part(f"bandwidth, {size}", 40, self.bench(size, 15 if size != SIZES[-1] else 9))
+            self.part(f"torch, {size}", 40, self.torch_job(size, 9))
+
+    def gpt(self):
         self.part("gpt's bounds", 60, self.bounds)
         self.part("gpt trained, bf16", 30, self.trained("ref", "--dp", "2"))
         self.part("gpt trained, cuBLASLt", 30, self.trained("cublaslt", "--dp", "2"))
         offload = self.trained("ref", "--dp", "3", "--pp", "1", "--precision", "fp16", "--offload")
         self.part("gpt trained, offload", 30, offload)
+
+    def over_nccl(self, ranks):
+        count = RANKS[ranks]
+        p2p = self.part(f"NCCL, {count}", 60, self.nccl(ranks, True))  # the first loads torch
+        if ranks > 1:
+            self.part(f"NCCL, {count}, no P2P", 60, self.nccl(ranks, False))
+        for name, words, needs in ENGINE[ranks]:
+            part = self.engine(ranks, p2p or ranks == 1, words, needs)
+            self.part(f"{name} over NCCL, {count}", 30 if ranks == 1 else 60, part)
+
+    def all(self):
+        """In order of value: what does not fit into the budget is not run."""
+        self.part("build", 150, self.build_all)
+        self.part("kernels", 40, self.kernels)
+        self.over_nccl(1)
+        self.measurements()
+        self.over_nccl(2)
+        self.part("zeroproof.torch", 60, self.norm)
+        self.part("random topologies", self.trials[1] + 90, self.random_topologies)
+        self.part("races of nccl_threads", 60, self.races)
+        self.gpt()
         self.part("memcheck", 30, self.sanitizer("memcheck", self.kernels_checked))
         self.part("racecheck", 30, self.sanitizer("racecheck", self.kernels_checked))
-        self.part("NCCL, one rank", 60, self.nccl(1, True))  # torch is loaded for the first time
-        self.part("engine over NCCL, one rank", 30, self.nccl(1, True, ["example"]))
-        self.part("offload over NCCL, one rank", 30, self.nccl(1, True, [*OFFLOAD, "mb=3"]))
-        p2p = self.part("NCCL, two ranks", 60, self.nccl(2, True))
-        self.part("NCCL, two ranks, no P2P", 60, self.nccl(2, False))
-        for name, program, needs in TWO_RANKS:
-            name = f"{name} over NCCL, two ranks"
-            self.part(name, 60, self.nccl(2, p2p, program, needs))
         self.part("memcheck, gpt", 40, self.sanitizer("memcheck", self.bounds_checked))
         self.part("memcheck, nccl_threads", 40, self.sanitizer("memcheck", self.topologies_checked))
-        self.reserved = 0
-        for size in SIZES if self.device == "gpu" else SIZES[:1]:
-            self.part(f"bandwidth, {size}", 40, self.bench(size, 15 if size != SIZES[-1] else 9))
-            self.part(f"torch, {size}", 40, self.torch_job(size, 9))
         return all(p["result"] != "failed" for p in self.parts)
-
-
-# ---- The machine ---------------------------------------------------------------------------------
-
-
-def said(argv, limit=20):
-    try:
-        status, out, _ = run(argv, limit)
-    except OSError:
-        return ""
-    return out.strip() if status == 0 else ""
-
-
-TORCH_SAYS = """import torch
-p = torch.cuda.get_device_properties(0)
-print(f"{p.name}, , {p.total_memory >> 20} MiB")"""
-
-
-def gpu_of():
-    """Name, driver, memory: from nvidia-smi or, if it is not installed, from torch."""
-    query = "--query-gpu=name,driver_version,memory.total"
-    output = said(["nvidia-smi", query, "--format=csv,noheader"])
-    output = output or said([sys.executable, "-c", TORCH_SAYS], 60)
-    name, driver, memory = ((output.splitlines() or [""])[0].split(", ") + [""] * 3)[:3]
-    try:
-        version = pathlib.Path("/proc/driver/nvidia/version").read_text()
-    except OSError:
-        version = ""
-    found = re.search(r"Module .*?(\d+\.\d+[.\d]*)", version)
-    return {"gpu": name, "driver": driver or (found.group(1) if found else ""), "memory": memory}
-
-
-def machine(device):
-    """The commit that ZP_COMMIT names, which a copy of the sources needs, else that of git."""
-    commit = os.environ.get("ZP_COMMIT", "")
-    changed = False
-    if not commit:
-        commit = said(["git", "rev-parse", "--short=12", "HEAD"])
-        changed = bool(said(["git", "status", "--porcelain", "-uno"]))
-    facts = {
-        "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        "device": device,
-        "commit": (commit or "unknown") + ("+changes" if changed else ""),
-    }
-    nvcc = re.search(r"release ([\d.]+)", said(["nvcc", "--version"]))
-    facts["nvcc"] = nvcc.group(1) if nvcc else ""
-    if device == "gpu":
-        facts.update(gpu_of())
-    return facts
-
-
-def folder_of(facts, given):
-    if given:
-        return pathlib.Path(given)
-    if facts["device"] != "gpu":
-        return ROOT / "build" / "gpu-check"
-    gpu = re.sub(r"[^A-Za-z0-9]+", "-", facts["gpu"]).strip("-").lower() or "gpu"
-    return ROOT / "cuda" / "results" / f"{facts['date'][:10]}-{gpu}-{facts['commit'][:12]}"
 
 
 def main():

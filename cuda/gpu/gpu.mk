@@ -95,11 +95,12 @@ $(GPU_EXAMPLE) $(GPU_JOB): %: %.o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl
 # ---- One command ---------------------------------------------------------------------------------
 
 DEVICE ?= gpu
+GPU_OVER_SIMDEV := $(patsubst %,$(BUILD)/tests/drivers/cuda/api_%,example driver)
 .PHONY: gpu-programs-gpu gpu-programs-sim gpu-check gpu-libs
 gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_RANDOM_TOPOLOGIES) $(GPU_COMMAND) \
   $(GPU_EXAMPLE) $(GPU_JOB) $(BUILD)/libzeroproof_norm.so $(SHARED)
 gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(RANDOM_TOPOLOGIES) \
-  $(NCCL_THREADS_TSAN_COMMAND) $(THREADS_LT_COMMAND) $(GPT_BOUNDS) \
+  $(NCCL_THREADS_TSAN_COMMAND) $(THREADS_LT_COMMAND) $(GPT_BOUNDS) $(GPU_OVER_SIMDEV) \
   $(BUILD)/libzeroproof_norm_simdev.so $(SHARED)
 gpu-check: ## check and measure the CUDA engine on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)
 	@python3 -B cuda/gpu/check.py --device $(DEVICE) --build $(BUILD) \

@@ -62,14 +62,12 @@ def parts_go_on():
     c.part("says nothing", 100, lambda limit: python("pass", limit))
     c.part("is not there", 100, lambda limit: c.command(["/nonexistent/program"], limit))
     c.part("works", 100, lambda limit: python("print('{\"a\": 1}')", limit))
-    c.reserved = 1199
-    c.part("may not use what is kept", 100, lambda limit: python("print('{}')", limit))
-    c.reserved, c.end = 0, time.monotonic() + 1
+    c.end = time.monotonic() + 1
     c.part("has no time", 100, lambda limit: python("print('{}')", limit))
     results = [p["result"] for p in c.parts]
     law(
         "a_failing_part_does_not_stop_others",
-        results == ["failed"] * 6 + ["passed", "not run", "not run"],
+        results == ["failed"] * 6 + ["passed", "not run"],
         results,
     )
     law(
@@ -340,28 +338,42 @@ def findings_of_sanitizers(invalid, refused, late, bad):
 
 
 def order_of_parts():
-    """Sanitizers run after NCCL's parts, and time is reserved for measurements."""
+    """Programs are checked before they are measured; ranks that may deadlock come after both."""
     c = check.Check("gpu", pathlib.Path("build"), 530)
-    limits = {}
-
-    def part(name, limit, fn):
-        limits[name] = (len(limits), limit, c.reserved)
-
-    c.part = part
+    names = []
+    c.part = lambda name, *_: names.append(name)
     c.all()
-    names = list(limits)
+    order = ["build", "kernels", "native over NCCL, one rank", "bandwidth, 250e6"]
+    order += ["NCCL, two ranks", "random topologies", "memcheck, gpt"]
+    law("parts_are_in_order_of_value", sorted(order, key=names.index) == order, names)
+    law("a_part_runs_once", len(set(names)) == len(names), names)
+
+
+def engine_over_simdev():
+    """With scripts in place of the drivers."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        c = check.Check("sim", folder, 60)
+
+        def play(program, text, words):
+            script = folder / "tests/drivers/cuda" / program
+            touch(script)
+            script.write_text(f"#!/bin/sh\n{text}\n")
+            script.chmod(0o755)
+            c.part(words, 10, c.engine(2, True, words))
+            return c.parts[-1]
+
+        wrong = play("api_example", "echo step 0 loss 0x1p+0 norm 0x1p+0", "example")
+        good = play("api_driver", 'exec [ "$*" = "2 1 pp=2" ]', "engine_driver pp=2")
+        bad = play("api_driver", "exit 1", "engine_driver pp=2")
+        c.part("NCCL, two ranks", 10, c.nccl(2, True))
+    law("the_example_is_compared_on_simdev", wrong["result"] == "failed", wrong)
     law(
-        "further_sanitizing_comes_last_before_measurements",
-        names.index("memcheck, gpt")
-        == names.index(f"{check.TWO_RANKS[-1][0]} over NCCL, two ranks") + 1
-        and names.index("memcheck, nccl_threads") == names.index("bandwidth, 25e6") - 1,
-        names,
+        "the_driver_compares_itself_on_simdev",
+        [good["result"], bad["result"]] == ["passed", "failed"],
+        [good, bad],
     )
-    law(
-        "its_time_is_not_taken_from_measurements",
-        limits["memcheck, nccl_threads"][2] == check.RESERVED and limits["bandwidth, 25e6"][2] == 0,
-        limits,
-    )
+    law("nccl_alone_is_for_devices", c.parts[-1]["result"] == "not run", c.parts[-1])
 
 
 def locked_up():
@@ -396,10 +408,10 @@ def locked_up():
         lacks = [{"lacks": ["broadcast"]}]
         c.parts.append({"part": "NCCL, two ranks", "result": "passed", "output": lacks})
         for word in "good", "bad":
-            c.part(f"engine, {word}", 5, c.nccl(2, True, ["engine_driver", word]))
+            c.part(f"engine, {word}", 5, c.engine(2, True, f"engine_driver {word}"))
         judged = [p["result"] for p in c.parts[4:]]
         for needs in ["all-gather"], ["broadcast", "all-gather"]:
-            c.part("engine, needs", 5, c.nccl(2, True, ["engine_driver", "good"], needs))
+            c.part("engine, needs", 5, c.engine(2, True, "engine_driver good", needs))
         able, unable = c.parts[-2:]
     law(
         "a_deadlock_of_two_ranks_is_not_a_failure_of_one_it_is",
@@ -504,6 +516,7 @@ cublaslt_found()
 gpt_on_a_device()
 sanitized()
 order_of_parts()
+engine_over_simdev()
 locked_up()
 nothing_measured()
 measured()
