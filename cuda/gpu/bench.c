@@ -109,17 +109,22 @@ static int bench_squares(zp_bench *b, int32_t dtype, int tensors, int32_t kind)
   return kind == ZP_FILL_GRADIENT ? zp_bench_measure(b, &j) : 0;
 }
 
-static int bench_gather(zp_bench *b, int ordered, int32_t dtype, int tensors)
+/* Into a bucket: as they are, widened, or added to the window's sums. */
+typedef enum gather { COPIED, WIDENED, ADDED } gather;
+
+static int bench_gather(zp_bench *b, gather how, int32_t dtype, int tensors)
 {
+  static const char *const names[] = {"gather_copy", "gather_ordered, first", "gather_ordered"};
   const int64_t size = zp_dtype_bytes(dtype);
+  const int ordered = how != COPIED;
   zp_gather_params p;
-  zp_bench_job j = job_of(ordered ? "gather_ordered" : "gather_copy",
-                          ordered ? zp_kernel_gather_ordered : zp_kernel_gather_copy, &p,
-                          zp_dtype_name(dtype), tensors, b->n);
+  zp_bench_job j = job_of(names[how], ordered ? zp_kernel_gather_ordered : zp_kernel_gather_copy,
+                          &p, zp_dtype_name(dtype), tensors, b->n);
   memset(&p, 0, sizeof p);
   p.dtype = dtype;
+  p.first = how == WIDENED;
   p.nonfinite = (int64_t *)(void *)b->small;
-  j.read = b->n * (ordered ? size + 4 : size);
+  j.read = b->n * (how == ADDED ? size + 4 : size);
   j.write = b->n * (ordered ? 4 : size);
   if (fill(b, 0, b->n, dtype, ZP_FILL_GRADIENT) || fill(b, 1, b->n, ZP_F32, ZP_FILL_GRADIENT))
     return -1;
@@ -176,13 +181,27 @@ static int lay_means(zp_bench *b, int64_t n, int64_t size, zp_squares_params *p)
   return 0;
 }
 
+/* The norm of a step with native or ordered sums, whose sums lie bucket after bucket: a launch for
+ * each, then the norm. */
 static int bench_mean(zp_bench *b)
 {
-  zp_squares_params p;
-  zp_bench_job j = job_of("mean_ordered", zp_kernel_mean_ordered, &p, "fp32", 1, b->n);
+  static zp_squares_params p[ZP_BENCH_BUCKETS];
+  const int64_t whole = b->n / b->bucket, most = ZP_BENCH_BUCKETS;
+  const int64_t buckets = whole < 1 ? 1 : whole < most ? whole : most;
+  const int64_t each = b->n / buckets / 4 * 4; /* the last one has the rest */
+  zp_bench_job j = job_of("mean_ordered", zp_kernel_mean_ordered, p, "fp32", 1, b->n);
   j.read = 4 * b->n;
-  if (fill(b, 0, b->n, ZP_F32, ZP_FILL_GRADIENT) || lay_means(b, b->n, 4, &p)) return -1;
-  j.l = zp_launch_squares(p.runs.here, 1);
+  j.launches = (int)buckets;
+  j.params_bytes = sizeof *p;
+  if (fill(b, 0, b->n, ZP_F32, ZP_FILL_GRADIENT)) return -1;
+  for (int64_t i = 0; i < buckets; i++) {
+    if (lay_means(b, i + 1 < buckets ? each : b->n - i * each, 4, &p[i])) return -1;
+    p[i].runs.here[0].in = b->array[0] + 4 * each * i;
+  }
+  j.l = zp_launch_squares(p->runs.here, 1);
+  if (zp_bench_measure(b, &j)) return -1;
+  j.name = "norm of sums";
+  j.norm = 1;
   return zp_bench_measure(b, &j);
 }
 
@@ -376,8 +395,9 @@ static int run_all(zp_bench *b)
       return 1;
     for (int32_t i = 0; i < 2; i++) {
       const int32_t dtype = i == 0 ? ZP_BF16 : ZP_F32;
-      if (bench_gather(b, 0, dtype, t) || bench_gather(b, 1, dtype, t) ||
-          bench_scatter(b, dtype, t) || bench_update(b, dtype, t))
+      if (bench_gather(b, COPIED, dtype, t) || bench_gather(b, WIDENED, dtype, t) ||
+          bench_gather(b, ADDED, dtype, t) || bench_scatter(b, dtype, t) ||
+          bench_update(b, dtype, t))
         return 1;
     }
   }

@@ -351,7 +351,11 @@ class Check:
                 raise NotRun("there is no GPU")
             argv = [sys.executable, "cuda/gpu/torch_job.py", size, str(repetitions)]
             entry = self.command(argv, limit)
-            self.torch += [x for x in entry.pop("output") if "torch" in x]
+            output = entry.pop("output")
+            self.torch += [x for x in output if "torch" in x]
+            for x in output:
+                if "not_run" in x and entry["result"] == "passed":
+                    entry["why"] = x["not_run"]
             return entry
 
         return part
@@ -377,7 +381,7 @@ class Check:
     def measurements(self):
         for size in SIZES if self.device == "gpu" else SIZES[:1]:
             self.part(f"bandwidth, {size}", 40, self.bench(size, 15 if size != SIZES[-1] else 9))
-            self.part(f"torch, {size}", 40, self.torch_job(size, 9))
+            self.part(f"torch, {size}", 60, self.torch_job(size, 9))
 
     def gpt(self):
         self.part("gpt's bounds", 60, self.bounds)

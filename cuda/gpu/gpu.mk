@@ -69,6 +69,15 @@ $(GPU_KERNEL_BENCH): $(BUILD)/cuda/gpu/main_device.o $(BUILD)/cuda/gpu/bench.o \
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_RUNTIME))
 
+GPU_TEST := $(BUILD)/tests/cuda/gpu/test_measure
+$(GPU_TEST).o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(GPU_TEST).o: | $(firstword $(CUDA_HEADERS))
+$(GPU_TEST): $(GPU_TEST).o $(filter-out %/bench.o,$(BENCH_OBJ)) $(BUILD)/cuda/kernels/kernels.o \
+  $(BUILD)/cuda/kernels/launch.o $(SIMDEV) $(STATIC)
+	$(say) LD $@
+	$(call link,$(CC),$(ALL_LDFLAGS) -lcriterion $(LIBS))
+unit: $(GPU_TEST)
+
 # ---- The engine over real NCCL -------------------------------------------------------------------
 
 # The example of the public functions, and the tests' driver, which checks itself and also offloads.

@@ -22,6 +22,7 @@ int zp_bench_failed(const char *what)
 
 #ifdef ZP_ON_THREADS
 static const char clock_name[] = "events";
+static const double warm_s = 0.3; /* a device that was idle raises its clocks for 0.2 s */
 static int start(zp_bench *b)
 {
   return (int)cudaEventRecord(b->begin, b->stream);
@@ -37,6 +38,7 @@ static int stop(zp_bench *b, double *ms)
 }
 #else
 static const char clock_name[] = "simulated";
+static const double warm_s = 0;
 static double begun;
 
 static int start(zp_bench *b)
@@ -67,9 +69,17 @@ static int copy(const zp_bench *b, int64_t bytes)
                               cudaMemcpyDeviceToDevice, b->stream);
 }
 
-static int flushed(zp_bench *b)
+static int run_probe(const zp_bench *b, zp_probe_params p)
 {
-  return cudaMemsetAsync(b->flush, 0x5a, b->flush_bytes, b->stream) || start(b);
+  const zp_launch l = {ZP_BENCH_BLOCKS, 256, 0};
+  p.sink = (uint32_t *)(void *)b->small;
+  return zp_bench_launch(b, zp_kernel_probe, l, &p);
+}
+
+/* Fills L2 by reading: written lines would go to memory during the measurement. */
+static int flush(const zp_bench *b)
+{
+  return run_probe(b, (zp_probe_params){.in = b->flush, .read = (int64_t)b->flush_bytes / 16});
 }
 
 /* The kernel that makes the step's norm of a rank's sums. */
@@ -88,21 +98,25 @@ static int finish_norm(const zp_bench *b)
          zp_bench_launch(b, zp_kernel_decide, zp_launch_one(), &decide);
 }
 
-static int run_job(zp_bench *b, const zp_bench_job *j, double *ms)
+static int launch_job(const zp_bench *b, const zp_bench_job *j)
 {
   zp_launch l = j->l;
+  if (!j->kernel) return copy(b, j->read);
   if (b->grid && b->grid < l.grid) l.grid = b->grid;
-  if (flushed(b) || (j->kernel ? zp_bench_launch(b, j->kernel, l, j->params) : copy(b, j->read)))
-    return -1;
-  if (j->norm && finish_norm(b)) return -1;
-  return stop(b, ms);
+  for (int i = 0; i < (j->launches ? j->launches : 1); i++)
+    if (zp_bench_launch(b, j->kernel, l, (char *)j->params + (size_t)i * j->params_bytes))
+      return -1;
+  return j->norm ? finish_norm(b) : 0;
 }
 
-static int run_probe(zp_bench *b, zp_probe_params *p, double *ms)
+static int run_job(zp_bench *b, const zp_bench_job *j, double *ms)
 {
-  const zp_launch l = {ZP_BENCH_BLOCKS, 256, 0};
-  if (flushed(b) || zp_bench_launch(b, zp_kernel_probe, l, p)) return -1;
-  return stop(b, ms);
+  return flush(b) || start(b) || launch_job(b, j) || stop(b, ms);
+}
+
+static int time_probe(zp_bench *b, zp_probe_params p, double *ms)
+{
+  return flush(b) || start(b) || run_probe(b, p) || stop(b, ms);
 }
 
 static int by_value(const void *a, const void *b)
@@ -121,17 +135,14 @@ int zp_bench_measure(zp_bench *b, const zp_bench_job *j)
 {
   double kernel[ZP_BENCH_REPETITIONS], probe[ZP_BENCH_REPETITIONS];
   char blocks[32] = "";
-  zp_probe_params p;
+  const zp_probe_params p = {.in = b->array[0],
+                             .out = b->array[ZP_BENCH_ARRAYS / 2],
+                             .read = j->read / 16,
+                             .write = j->write / 16};
   if (b->grid) snprintf(blocks, sizeof blocks, ", %u blocks", b->grid);
-  memset(&p, 0, sizeof p);
-  p.in = b->array[0];
-  p.out = b->array[ZP_BENCH_ARRAYS / 2];
-  p.read = j->read / 16;
-  p.write = j->write / 16;
-  p.sink = (uint32_t *)(void *)b->small;
   for (int i = -2; i < b->repetitions; i++) { /* two for warm-up */
     double *k = &kernel[i < 0 ? 0 : i], *q = &probe[i < 0 ? 0 : i];
-    if (run_job(b, j, k) || run_probe(b, &p, q)) return zp_bench_failed(j->name);
+    if (run_job(b, j, k) || time_probe(b, p, q)) return zp_bench_failed(j->name);
   }
   {
     const double ms = median(kernel, b->repetitions), base = median(probe, b->repetitions);
@@ -149,6 +160,16 @@ int zp_bench_measure(zp_bench *b, const zp_bench_job *j)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
+/* Work until the device has its clocks of a long run. */
+static int warm(const zp_bench *b)
+{
+  const double begin = zp_clock_s();
+  do {
+    if (flush(b) || cudaStreamSynchronize(b->stream)) return -1;
+  } while (zp_clock_s() - begin < warm_s);
+  return 0;
+}
+
 /* One allocation, so that the probe may cross the ends of arrays. */
 int zp_bench_open(zp_bench *b)
 {
@@ -157,7 +178,9 @@ int zp_bench_open(zp_bench *b)
   struct cudaFuncAttributes loaded;
 #ifdef ZP_ON_THREADS
   b->flush_bytes = (size_t)256 << 20; /* four times the L2 of an H200 */
+  b->bucket = 50000000;
 #else
+  b->bucket = 5000;
   b->flush_bytes = 4096;
 #endif
   if (cudaSetDevice(0) || cudaMalloc((void **)&all, ZP_BENCH_ARRAYS * each)) return -1;
@@ -177,7 +200,10 @@ int zp_bench_open(zp_bench *b)
   if (cudaFuncGetAttributes(&loaded, zp_kernel_##name)) return -1;
   ZP_KERNELS(LOAD)
 #undef LOAD
-  return (int)cudaMemsetAsync(b->small, 0, 1 << 16, b->stream);
+  if (cudaMemsetAsync(b->small, 0, 1 << 16, b->stream) ||
+      cudaMemsetAsync(b->flush, 0x5a, b->flush_bytes, b->stream))
+    return -1;
+  return warm(b);
 }
 
 void zp_bench_close(zp_bench *b)

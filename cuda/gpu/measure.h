@@ -8,19 +8,20 @@
 #include "../kernels/kernels.h"
 
 /* Limits, and sizes of arrays. BLOCKS: those of the probe. SUMS: measurements of sums of squares
- * with each number of tensors. */
+ * with each number of tensors. BUCKETS: launches of a job. */
 enum {
   ZP_BENCH_REPETITIONS = 64,
   ZP_BENCH_TENSORS = 1000,
   ZP_BENCH_ARRAYS = 8,
   ZP_BENCH_BLOCKS = 132 * 16,
-  ZP_BENCH_SUMS = 5
+  ZP_BENCH_SUMS = 5,
+  ZP_BENCH_BUCKETS = 64
 };
 
-/* Memory: arrays of n fp32; a table of runs; at least the size of L2, which is overwritten before
- * each measurement. */
+/* Memory: arrays of n fp32; a table of runs; at least the size of L2, which is read before each
+ * measurement. */
 typedef struct zp_bench {
-  int64_t n;
+  int64_t n, bucket; /* bucket: elements of each launch of a step's norm */
   int repetitions;
   char *array[ZP_BENCH_ARRAYS], *flush, *small;
   size_t flush_bytes;
@@ -40,6 +41,8 @@ typedef struct zp_bench_job {
   const void *kernel; /* NULL: CUDA's copy */
   zp_launch l;
   void *params;
+  int launches; /* 0: one; else each with its own of the params, params_bytes apart */
+  size_t params_bytes;
   int64_t read, write; /* bytes that must be transferred */
   int norm;            /* 1: followed by the kernel that makes a norm of squares */
 } zp_bench_job;
