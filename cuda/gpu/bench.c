@@ -363,6 +363,26 @@ static int bench_copy(zp_bench *b)
   return zp_bench_measure(b, &j);
 }
 
+/* The same copy in several launches: what it takes longer than in one is the gap between them. */
+static int bench_gaps(zp_bench *b)
+{
+  static zp_probe_params p[ZP_BENCH_BUCKETS];
+  const int64_t words = b->n / 4 / ZP_BENCH_BUCKETS;
+  zp_bench_job j = job_of("copy in several launches", zp_kernel_probe, p, "fp32", 1,
+                          4 * words * ZP_BENCH_BUCKETS);
+  j.l = (zp_launch){ZP_BENCH_BLOCKS, 256, 0};
+  j.read = j.write = 16 * words * ZP_BENCH_BUCKETS;
+  j.launches = ZP_BENCH_BUCKETS;
+  j.params_bytes = sizeof *p;
+  for (int64_t i = 0; i < ZP_BENCH_BUCKETS; i++)
+    p[i] = (zp_probe_params){.in = b->array[0] + 16 * words * i,
+                             .out = b->array[ZP_BENCH_ARRAYS / 2] + 16 * words * i,
+                             .read = words,
+                             .write = words,
+                             .sink = (uint32_t *)(void *)b->small};
+  return zp_bench_measure(b, &j);
+}
+
 /* With as many blocks as the 132 multiprocessors of an H200 run at once, or a few times that: three
  * each for the exact norm, four for the update. */
 static int bench_grids(zp_bench *b)
@@ -401,8 +421,8 @@ static int run_all(zp_bench *b)
         return 1;
     }
   }
-  return bench_copy(b) || bench_add(b) || bench_mean(b) || bench_add_exact(b) || bench_settle(b) ||
-         bench_mean_exact(b) || bench_grids(b);
+  return bench_copy(b) || bench_gaps(b) || bench_add(b) || bench_mean(b) || bench_add_exact(b) ||
+         bench_settle(b) || bench_mean_exact(b) || bench_grids(b);
 }
 
 int zp_gpu_main(int argc, char **argv)

@@ -17,6 +17,7 @@ import shutil
 import sys
 import time
 
+import machine_file
 import nccl_ranks
 import process
 import report
@@ -55,6 +56,15 @@ ENGINE = {
         ),
     ],
 }
+# Cases of step_bench, in order of value: MODEL,STAGE,M,BUCKET,OFFLOAD.
+STEPS = {
+    model: [
+        *(f"{model},{s},{m},{b},0" for b in (40000000, 1000000) for m in (1, 8) for s in (2, 1)),
+        *(f"{model},{s},1,40000000,1" for s in (2, 1) if model == "124m"),
+    ]
+    for model in ("124m", "1.5b")
+}
+SIMDEV_STEPS = ["tiny,2,1,4000,0", "tiny,1,8,500,0", "tiny,2,8,500,1"]
 SIZES = ["25e6", "250e6", "2.5e9"]
 BEGINS = 25  # seconds until ranks have begun: loading torch, starting NCCL
 TAIL = 2000  # characters of a part's output that are kept
@@ -106,7 +116,8 @@ class Check:
     def __init__(self, device, build, budget, trials=(300, 60), begun=None):
         self.device, self.build, self.trials = device, build, trials
         self.end = (time.monotonic() if begun is None else begun) + budget
-        self.parts, self.measured, self.torch = [], [], []
+        self.parts, self.measured, self.torch, self.steps = [], [], [], []
+        self.facts, self.machine = {}, None
 
     def program(self, name):
         return str(self.build / "gpu" / name if self.device == "gpu" else self.build / name)
@@ -324,6 +335,8 @@ class Check:
 
     def engine_on_simdev(self, ranks, name, arguments, limit):
         """The same source, all ranks in one process; the example's output is compared here."""
+        if name == "step_bench":
+            return self.command([self.program(name), *arguments], limit)
         program = {"example": "api_example", "engine_driver": "api_driver"}[name]
         argv = [str(self.build / "tests/drivers/cuda" / program), str(ranks), "1", *arguments]
         if name != "example":
@@ -333,6 +346,26 @@ class Check:
             return [{"ranks": ranks, "equal": True}] if nccl_ranks.is_reference(text) else []
 
         return self.command(argv, limit, read=read)
+
+    def measured_steps(self, cases):
+        """Cases for which the time is too short are left out; the engine's deadline is shorter."""
+
+        def part(limit):
+            entry = self.engine(1, True, "step_bench " + " ".join(cases))(limit)
+            steps = [x for x in entry["output"] if "step" in x]
+            entry["output"] = [x for x in entry["output"] if "step" not in x]
+            self.steps += [x for x in steps if x["clock"] == "host"]
+            if entry["output"] and entry["output"][-1].get("locked_up") and steps:
+                why = f"{len(steps)} of {len(cases)} cases; the others did not fit into the time"
+                entry.update(result="passed", why=why)
+            return entry
+
+        return part
+
+    def write_machine(self, _):
+        """The file for `plan --time --machine`."""
+        self.machine = machine_file.of(self.facts, self.measured)
+        return {"result": "passed", "output": [{"name": self.machine["name"]}]}
 
     def bench(self, size, repetitions):
         def part(limit):
@@ -379,9 +412,16 @@ class Check:
     # ---- All -------------------------------------------------------------------------------------
 
     def measurements(self):
+        if self.device == "gpu":
+            for model, cases in STEPS.items():
+                self.part(f"steps of GPT-2 {model}", 90, self.measured_steps(cases))
+        else:
+            self.part("steps", 90, self.measured_steps(SIMDEV_STEPS))
         for size in SIZES if self.device == "gpu" else SIZES[:1]:
             self.part(f"bandwidth, {size}", 40, self.bench(size, 15 if size != SIZES[-1] else 9))
             self.part(f"torch, {size}", 60, self.torch_job(size, 9))
+        self.part("machine file", 5, self.write_machine)
+        self.part("launches, one rank", 30, self.engine(1, True, "step_bench launch"))
 
     def gpt(self):
         self.part("gpt's bounds", 60, self.bounds)
@@ -435,9 +475,9 @@ def main():
         )
     cases, seconds = (int(x) for x in args.trials.split(","))
     check = Check(args.device, ROOT / args.build, args.budget, (cases, seconds), begun)
+    check.facts = facts
     good = check.all()
-    folder = folder_of(facts, args.results)
-    written = report.write(folder, facts, check.parts, check.measured, check.torch)
+    written = report.write(folder_of(facts, args.results), check)
     print("written: " + ", ".join(str(p) for p in written))
     return 0 if good else 1
 

@@ -21,7 +21,7 @@ $(BUILD)/gpu/libcuda.so.1:
 GPU_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,kernel_check check_main main_sim main_device)
 $(GPU_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(GPU_OBJ): | $(firstword $(CUDA_HEADERS))
-GPU_PURE := $(filter $(BUILD)/ref/plan/% $(BUILD)/ref/num/% %/comm/comm.o,$(LIB_OBJ))
+GPU_PURE := $(filter $(BUILD)/ref/plan/% $(BUILD)/ref/num/% %/comm/comm.o %/base/clock.o,$(LIB_OBJ))
 
 # The C compiler's kernels, renamed, as nvcc's have the same names. Sanitizers add symbols.
 $(BUILD)/gpu/host_kernels.o: $(BUILD)/cuda/kernels/kernels.o
@@ -92,14 +92,33 @@ $(GPU_EXAMPLE).o $(GPU_JOB).o: $(BUILD)/flags | $(CUDA_HEADERS) $(API_HEADER)
 	$(say) CC "$(filter %.c,$^) (device)"
 	$(call compile,$(CC) $(ALL_CFLAGS) $(CPPFLAGS) $(CUDA_CPPFLAGS) -DCUDA -I$(BUILD)/include -I. \
 	  -c $(filter %.c,$^) -o $@)
-$(BUILD)/gpu/libnccl.so.2: $(CUDA_LIBRARY)
+$(BUILD)/gpu/libnccl.so.2: $(CUDA_LIBRARY) $(BUILD)/cuda/gpu/launch_cost.o
 	@mkdir -p $(@D)
-	$(Q)nm $< | sed -n 's/.* U \(nccl[A-Za-z]*\)$$/int \1(void) { return 1; }/p' | sort -u | \
+	$(Q)nm $^ | sed -n 's/.* U \(nccl[A-Za-z]*\)$$/int \1(void) { return 1; }/p' | sort -u | \
 	  $(CC) -shared -Wl,-soname,libnccl.so.2 -x c - -o $@
 $(GPU_EXAMPLE) $(GPU_JOB): %: %.o $(CUDA_LIBRARY) $(STATIC) $(BUILD)/gpu/libnccl.so.2 | \
   $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_LINK))
+
+# ---- Steps of the engine -------------------------------------------------------------------------
+
+STEP_BENCH     := $(BUILD)/step_bench
+GPU_STEP_BENCH := $(BUILD)/gpu/step_bench
+STEP_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,step_bench gpt2 launch_cost launches) \
+            $(BUILD)/cuda/counters/ideal.o
+STEP_SIM := $(patsubst %,$(BUILD)/cuda/gpu/%.o,main_sim host_sim probe)
+STEP_DEVICE := $(patsubst %,$(BUILD)/cuda/gpu/%.o,main_device host_device) $(BUILD)/gpu/probe.o
+STEP_WRAP := -Wl,--wrap=cudaLaunchKernel,--wrap=cudaMemcpyAsync,--wrap=cudaMemsetAsync
+$(STEP_OBJ) $(BUILD)/cuda/gpu/host_sim.o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(STEP_OBJ) $(BUILD)/cuda/gpu/host_sim.o: | $(CUDA_HEADERS)
+$(STEP_BENCH): $(STEP_SIM) $(STEP_OBJ) $(ENGINE) $(SIMDEV) $(STATIC)
+	$(say) LD $@
+	$(call link,$(CC),$(ALL_LDFLAGS) $(STEP_WRAP) $(LIBS))
+$(GPU_STEP_BENCH): $(STEP_DEVICE) $(STEP_OBJ) $(CUDA_LIBRARY) $(STATIC) \
+  $(BUILD)/gpu/libnccl.so.2 | $(BUILD)/gpu/libcuda.so.1
+	$(say) LD $@
+	$(call link,$(CC),$(ALL_LDFLAGS) $(STEP_WRAP) $(GPU_LINK))
 
 # ---- One command ---------------------------------------------------------------------------------
 
@@ -107,8 +126,8 @@ DEVICE ?= gpu
 GPU_OVER_SIMDEV := $(patsubst %,$(BUILD)/tests/drivers/cuda/api_%,example driver)
 .PHONY: gpu-programs-gpu gpu-programs-sim gpu-check gpu-libs
 gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_RANDOM_TOPOLOGIES) $(GPU_COMMAND) \
-  $(GPU_EXAMPLE) $(GPU_JOB) $(BUILD)/libzeroproof_norm.so $(SHARED)
-gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(RANDOM_TOPOLOGIES) \
+  $(GPU_EXAMPLE) $(GPU_JOB) $(GPU_STEP_BENCH) $(BUILD)/libzeroproof_norm.so $(SHARED)
+gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(STEP_BENCH) $(RANDOM_TOPOLOGIES) \
   $(NCCL_THREADS_TSAN_COMMAND) $(THREADS_LT_COMMAND) $(GPT_BOUNDS) $(GPU_OVER_SIMDEV) \
   $(BUILD)/libzeroproof_norm_simdev.so $(SHARED)
 gpu-check: ## check and measure the CUDA engine on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)

@@ -147,11 +147,13 @@ int zp_bench_measure(zp_bench *b, const zp_bench_job *j)
   {
     const double ms = median(kernel, b->repetitions), base = median(probe, b->repetitions);
     printf("{\"kernel\": \"%s%s\", \"dtype\": \"%s\", \"data\": \"%s\", \"elements\": %" PRId64
-           ", \"size\": %" PRId64 ", \"tensors\": %d, \"read\": %" PRId64 ", \"written\": %" PRId64
+           ", \"size\": %" PRId64 ", \"tensors\": %d, \"launches\": %d, \"read\": %" PRId64
+           ", \"written\": %" PRId64
            ", \"ms\": %.5f, \"least_ms\": %.5f, \"base\": \"%s\", \"base_ms\": %.5f, "
            "\"share\": %.4f, \"gb_s\": %.1f, \"repetitions\": %d, \"clock\": \"%s\"}\n",
-           j->name, blocks, j->dtype, j->data, j->elements, b->n, j->tensors, j->read, j->write, ms,
-           kernel[0], j->write > j->read / 64 ? "copy" : "read", base, base / ms,
+           j->name, blocks, j->dtype, j->data, j->elements, b->n, j->tensors,
+           j->launches ? j->launches : 1, j->read, j->write, ms, kernel[0],
+           j->write > j->read / 64 ? "copy" : "read", base, base / ms,
            (double)(j->read + j->write) / ms / 1e6, b->repetitions, clock_name);
     fflush(stdout);
   }

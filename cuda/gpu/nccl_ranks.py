@@ -2,9 +2,10 @@
 
     nccl_ranks.py --ranks N --limit SECONDS [--library PATH] [--program PATH [ARGUMENT...]]
 
-Without PROGRAM, the ranks are processes of this script. A PROGRAM named
-"example" is ref/example/train.c for the CUDA engine, which must print the results of the reference;
-another judges itself. Prints one JSON object last. One rank runs with any NCCL; several need
+Without PROGRAM, the ranks are processes of this script. A PROGRAM named "example" is
+ref/example/train.c for the CUDA engine, which must print the results of the reference; another
+judges itself, and measurements that its rank 0 prints are printed. Prints one JSON object last.
+One rank runs with any NCCL; several need
 2.30 or later, which has NCCL_MULTI_RANK_GPU_ENABLE: an NCCL in gpu-libs/ has precedence over
 torch's. A deadlock is reported but is not a failure.
 """
@@ -25,6 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEVERAL = 23000  # 2.30.0
 INT64, FLOAT32, SUM = 4, 7, 0
 N = 1 << 16
+MEASURED = ('{"step"', '{"launch"')  # lines of step_bench
 # The lines of ref/example/train.c, sorted, of any number of ranks: tests/cuda/engine/test_api.sh
 EXAMPLE = "61f1623b51c2798c00a7487b9ddad933cb2cf095b2654e8a4adc3f96c354b874"
 
@@ -257,9 +259,12 @@ def main():
             for of in ("out", "err")  # NCCL warns on both
         ]
         lacks = lacking(args, folder) if not args.program else []
+        measured = [line for line in output_of(1, folder).splitlines() if line.startswith(MEASURED)]
         equal = not any(codes) and (
             judges_itself(args) or is_reference(output_of(args.ranks, folder))
         )
+    for line in measured:
+        print(line)
     if lacks:
         result["lacks"] = lacks
     if locked:

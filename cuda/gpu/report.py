@@ -14,6 +14,7 @@ TARGETS = {
     ("scatter", "bf16"): 0.92,
     ("scatter", "fp32"): 0.92,
 }
+STEP_TARGET = 0.85
 L2_FITS = 50e6  # elements up to which an H200's L2 holds much of the data: printed, not judged
 # torch's names of the same job; the fastest counts
 JOBS = {
@@ -93,19 +94,58 @@ def torch_table(torch):
     return rows
 
 
-def table(facts, parts, measured, torch):
-    where = ", ".join(f"{k} {v}" for k, v in facts.items() if v and k != "device")
-    text = ["# gpu-check", "", where, ""] + parts_table(parts)
-    if measured:
+def without_offload(step, steps):
+    """The same case, masters and moments on the device, or None."""
+    keys = ("step", "ranks", "stage", "micro_batches", "bucket")
+    same = [x for x in steps if not x["offload"] and all(x[k] == step[k] for k in keys)]
+    return same[0] if same and step["offload"] else None
+
+
+def steps_table(steps):
+    rows = [
+        "| model | stage | M | bucket | offload | ms | of its bytes' time | exposed ms | host µs "
+        "| launches | planned | allocated | peak | NCCL and CUDA |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for x in steps:
+        share = ""
+        if x["bytes"]:
+            met = "met" if x["share"] >= STEP_TARGET else "missed"
+            share = f"{x['share']:.1%}, {STEP_TARGET:.0%} {met}"
+        other = without_offload(x, steps)
+        exposed = f"{x['ms'] - other['ms']:.2f}" if other else ""
+        memory = [x["planned"], x["allocated"], x["peak"], x["peak"] - x["allocated"]]
+        rows.append(
+            f"| {x['step']} | {x['stage']} | {x['micro_batches']} | {count(x['bucket'])} "
+            f"| {'yes' if x['offload'] else ''} | {x['ms']:.2f} | {share} | {exposed} "
+            f"| {x['host_us']:.0f} | {x['launches']} | "
+            + " | ".join(f"{b / 1e9:.2f} GB" for b in memory)
+            + " |"
+        )
+    return rows
+
+
+STEPS_TEXT = """Steps of the engine without a model, one rank over NCCL, bf16, native sums. Of its
+bytes' time: the time that a plain copy of the bytes that a step moves would take, over the step's.
+Exposed: the step with offload less the same without. Host: of a step, the device idle. Planned: as
+`plan` prints it; peak: in use as cudaMemGetInfo reports it, without the caller's gradients."""
+
+
+def table(check):
+    where = ", ".join(f"{k} {v}" for k, v in check.facts.items() if v and k != "device")
+    text = ["# gpu-check", "", where, ""] + parts_table(check.parts)
+    if check.steps:
+        text += ["", STEPS_TEXT, ""] + steps_table(check.steps)
+    if check.measured:
         text += [
             "",
             "Share: the time of a plain read, or copy, of the same bytes, over the "
             "kernel's; medians, measured in turns, L2 filled by reading before each.",
             "",
         ]
-        text += bandwidth_table(measured, torch)
-    if torch:
-        text += [""] + torch_table(torch)
+        text += bandwidth_table(check.measured, check.torch)
+    if check.torch:
+        text += [""] + torch_table(check.torch)
     return "\n".join(text) + "\n"
 
 
@@ -149,9 +189,10 @@ def picture(measured, elements):
     return "\n".join(out + ["</svg>"]) + "\n"
 
 
-def write(folder, facts, parts, measured, torch):
+def write(folder, check):
+    """check: with facts, parts, and what was measured: measured, torch, steps, machine."""
     folder.mkdir(parents=True, exist_ok=True)
-    for old in list(folder.glob("*.svg")) + list(folder.glob("table.md")):
+    for old in [*folder.glob("*.svg"), *folder.glob("table.md"), *folder.glob("machine.json")]:
         old.unlink()  # of a run before, which this one may not have measured
     written = []
 
@@ -159,11 +200,19 @@ def write(folder, facts, parts, measured, torch):
         (folder / name).write_text(text)
         written.append(folder / name)
 
-    whole = {"machine": facts, "parts": parts, "bandwidth": measured, "torch": torch}
+    whole = {
+        "machine": check.facts,
+        "parts": check.parts,
+        "steps": check.steps,
+        "bandwidth": check.measured,
+        "torch": check.torch,
+    }
     put("results.json", json.dumps(whole, indent=1) + "\n")
-    if measured or torch:
-        put("table.md", table(facts, parts, measured, torch))
-    for elements in sorted({size_of(m) for m in measured}):
+    if check.measured or check.torch or check.steps:
+        put("table.md", table(check))
+    if check.machine:
+        put("machine.json", json.dumps(check.machine, indent=2) + "\n")
+    for elements in sorted({size_of(m) for m in check.measured}):
         name = count(elements).replace(" ", "").replace(".", "_")
-        put(f"bandwidth-{name}.svg", picture(measured, elements))
+        put(f"bandwidth-{name}.svg", picture(check.measured, elements))
     return written

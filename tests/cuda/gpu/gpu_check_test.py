@@ -39,6 +39,14 @@ def bar(kernel, dtype, share, elements=250000000, data="gradients"):
     }
 
 
+def results(measured=(), torch=(), steps=(), machine=None):
+    """A run of gpu-check for report.write."""
+    c = check.Check("gpu", pathlib.Path("build"), 60)
+    c.facts = {"gpu": "x", "device": "gpu"}
+    c.measured, c.torch, c.steps, c.machine = list(measured), list(torch), list(steps), machine
+    return c
+
+
 def parts_go_on():
     c = check.Check("sim", pathlib.Path("build"), 1200)
 
@@ -435,7 +443,7 @@ def nothing_measured():
         folder = pathlib.Path(folder)
         (folder / "table.md").write_text("old")
         (folder / "bandwidth-25M.svg").write_text("old")
-        report.write(folder, {"device": "gpu"}, [], [], [])
+        report.write(folder, results())
         law(
             "a_table_without_a_measurement_is_not_written",
             [p.name for p in folder.iterdir()] == ["results.json"],
@@ -455,7 +463,7 @@ def measured():
     ]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        names = [p.name for p in report.write(folder, {"gpu": "x"}, [], rows, torch)]
+        names = [p.name for p in report.write(folder, results(rows, torch))]
         law(
             "there_is_a_picture_for_each_size",
             names == ["results.json", "table.md", "bandwidth-25M.svg", "bandwidth-250M.svg"],
@@ -493,13 +501,65 @@ def measured():
     rows.append({**bar("settle", "limbs", 0.8, 50000000), "size": 250000000})
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        names = [p.name for p in report.write(folder, {"gpu": "x"}, [], rows, torch)]
+        names = [p.name for p in report.write(folder, results(rows, torch))]
         law(
             "sums_in_limbs_are_listed_with_their_run",
             "bandwidth-50M.svg" not in names
             and "settle limbs (50 M)" in (folder / "bandwidth-250M.svg").read_text(),
             names,
         )
+
+
+STEP = {
+    "step": "124m",
+    "ranks": 1,
+    "stage": 2,
+    "micro_batches": 1,
+    "bucket": 40000000,
+    "offload": 0,
+    "ms": 2.0,
+    "host_us": 900.0,
+    "launches": 90,
+    "bytes": 6e9,
+    "share": 0.9,
+    "planned": int(2e9),
+    "allocated": int(3e9),
+    "peak": int(4e9),
+    "clock": "host",
+}
+
+
+def measured_steps():
+    """With a script in place of the program, over NCCL that is already known to work."""
+    slow = {**STEP, "stage": 1, "share": 0.8}
+    offloaded = {**STEP, "offload": 1, "bytes": 0, "share": 0, "ms": 5.5}
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        names = [p.name for p in report.write(folder, results(steps=[STEP, slow, offloaded]))]
+        rows = [x for x in (folder / "table.md").read_text().splitlines() if "| 124m" in x]
+    law("a_table_of_steps_is_written", names == ["results.json", "table.md"], names)
+    law("steps_have_a_target", "85% met" in rows[0] and "85% missed" in rows[1], rows)
+    law("exposed_offload_is_the_difference", "| 5.50 |  | 3.50 |" in rows[2], rows)
+    law("without_offload_nothing_is_exposed", "| 90.0%, 85% met |  |" in rows[0], rows)
+    law("memory_of_nccl_and_cuda_is_the_rest", rows[0].endswith("| 4.00 GB | 1.00 GB |"), rows)
+
+    c = check.Check("gpu", pathlib.Path("build"), 60)
+    outputs = []
+    c.engine = lambda *_: lambda _: {"result": outputs[0], "output": outputs[1:]}
+    late = {"locked_up": "no end within 9 s"}
+    for outputs[:] in (
+        ["passed", STEP, {"equal": True}],
+        ["failed", STEP, late],
+        ["failed", late],
+        ["failed", STEP, {"equal": False}],
+        ["passed", {**STEP, "clock": "simulated"}, {"equal": True}],
+    ):
+        c.part("steps", 10, c.measured_steps(["a", "b"]))
+    found = [p["result"] for p in c.parts]
+    law("steps_that_do_not_fit_are_left_out", found[1] == "passed", c.parts[1])
+    law("left_out_steps_are_counted", "1 of 2 cases" in c.parts[1]["why"], c.parts[1])
+    law("no_step_at_all_is_a_failure", found[2:4] == ["failed", "failed"], c.parts)
+    law("steps_of_simdev_are_not_measurements", len(c.steps) == 3, c.steps)
 
 
 def simulated():
@@ -512,6 +572,7 @@ def simulated():
 
 
 parts_go_on()
+measured_steps()
 cublaslt_found()
 gpt_on_a_device()
 sanitized()

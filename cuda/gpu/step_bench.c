@@ -1,0 +1,309 @@
+/* step_bench CASE...: steps of the engine over NCCL, gradients in device memory, without a model.
+ * CASE: MODEL,STAGE,M,BUCKET,OFFLOAD; MODEL is 124m, 1.5b or tiny (gpt2.h). `launch` instead of a
+ * case measures what a call of NCCL costs the host. The ranks are processes that torchrun's
+ * variables describe; without them there is one. Sums are native, the precision is bf16.
+ *
+ * Prints a line of JSON for each case: ms, of a step, of several in a row; host_us, of zp_cuda_step
+ * where the device is idle; launches of the engine; bytes that a step moves (0: not known) and
+ * share, the time that a plain copy of as many takes over the step's; bytes of memory: as `plan`
+ * prints them, as the engine allocates them, and the peak in use, NCCL's included. On simdev, where
+ * times have no meaning, the clock is "simulated". */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../ref/base/clock.h"
+#include "../../ref/comm/job/job.h"
+#include "../../ref/engine/memory.h"
+#include "../counters/counters.h"
+#include "../engine/engine.h"
+#include "../engine/inspect.h"
+#include "gpt2.h"
+#include "host.h"
+#include "launch_cost.h"
+#include "launches.h"
+#include "main.h"
+#include "probe.h"
+
+/* ALIGN: elements of bf16 that a view of parameters starts at multiples of. PROBE_BLOCKS: as in
+ * kernel_bench. */
+enum { ALIGN = 64, WARM_STEPS = 2, STEPS = 10, ALONE = 5, COPIES = 50, PROBE_BLOCKS = 132 * 16 };
+
+typedef struct bench {
+  zp_job job;
+  double copy_bytes_s; /* bytes read and written a second by a plain copy */
+  /* of a case */
+  zp_param list[ZP_GPT2_ENTRIES];
+  zp_config cfg;
+  int32_t offload;
+  const char *model;
+  char *grad;
+  int64_t at[ZP_GPT2_ENTRIES]; /* where an entry's gradient begins */
+  int64_t params;
+  zp_cuda *e;
+  int64_t by_model; /* launches of callbacks */
+  size_t free_before, free_least;
+} bench;
+
+/* 0, or prints the call of CUDA that failed. */
+static int failed(const char *call, cudaError_t e)
+{
+  if (e != cudaSuccess) fprintf(stderr, "step_bench: %s: %s\n", call, cudaGetErrorName(e));
+  return e != cudaSuccess;
+}
+
+/* ---- A plain copy ---------------------------------------------------------------------------- */
+
+static int copy(zp_probe_params *p)
+{
+  void *args[] = {p};
+  return failed("cudaLaunchKernel", cudaLaunchKernel(zp_kernel_probe, (dim3){PROBE_BLOCKS, 1, 1},
+                                                     (dim3){256, 1, 1}, args, 0, NULL));
+}
+
+/* Also warms up the device, whose clocks have risen after 0.2 s. */
+static int measure_copy(bench *b)
+{
+  const int64_t bytes = zp_gpu_is_simulated() ? 1 << 14 : 1 << 29;
+  const double warm_s = zp_gpu_is_simulated() ? 0 : 0.3;
+  const int copies = zp_gpu_is_simulated() ? 1 : COPIES;
+  char *memory;
+  zp_probe_params p = {.read = bytes / 16, .write = bytes / 16};
+  double begin = zp_clock_s();
+  int bad;
+  if (failed("cudaMalloc", cudaMalloc((void **)&memory, 2 * (size_t)bytes + 256))) return -1;
+  p.in = memory;
+  p.out = memory + bytes;
+  p.sink = (uint32_t *)(void *)(memory + 2 * bytes);
+  do {
+    bad = copy(&p) || failed("cudaDeviceSynchronize", cudaDeviceSynchronize());
+  } while (!bad && zp_clock_s() - begin < warm_s);
+  begin = zp_clock_s();
+  for (int i = 0; i < copies && !bad; i++) bad = copy(&p);
+  bad = bad || failed("cudaDeviceSynchronize", cudaDeviceSynchronize());
+  b->copy_bytes_s = 2 * (double)bytes * copies / (zp_clock_s() - begin);
+  return failed("cudaFree", cudaFree(memory)) || bad;
+}
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+static int first_values(void *ctx, int32_t param, void *data, cudaStream_t stream)
+{
+  const bench *b = ctx;
+  return (int)cudaMemsetAsync(data, 0x3c, (size_t)b->list[param].numel * 2, stream);
+}
+
+static int forward(void *ctx, const zp_cuda_call *call)
+{
+  ((bench *)ctx)->by_model++;
+  return (int)cudaMemsetAsync(call->loss, 0, sizeof *call->loss, call->stream);
+}
+
+static int backward(void *ctx, const zp_cuda_call *call)
+{
+  const bench *b = ctx;
+  for (int32_t i = b->cfg.n_params - 1; i >= 0; i--)
+    if (zp_cuda_grad_ready(b->e, i, call->mb, b->grad + b->at[i], b->cfg.precision, call->stream))
+      return -1;
+  return 0;
+}
+
+static int alone(void *ctx, int32_t rank, void *bytes, size_t n)
+{
+  (void)ctx, (void)rank, (void)bytes, (void)n;
+  return 0;
+}
+
+/* ---- A case ---------------------------------------------------------------------------------- */
+
+static int read_case(bench *b, const char *text)
+{
+  static char model[16];
+  int stage, offload, end = 0;
+  long long mb, bucket;
+  const int fields =
+      sscanf(text, "%15[^,],%d,%lld,%lld,%d%n", model, &stage, &mb, &bucket, &offload, &end);
+  b->cfg = (zp_config){.pp = 1, .dp = b->job.world, .tp = 1, .ep = 1, .stage = stage};
+  b->cfg.precision = ZP_BF16;
+  b->cfg.optgroups = 1;
+  b->cfg.align = ALIGN;
+  b->cfg.micro_batches = mb;
+  b->cfg.bucket = bucket;
+  b->cfg.params = b->list;
+  b->cfg.n_params = fields == 5 && !text[end] ? zp_gpt2_list(model, b->list) : 0;
+  b->model = model;
+  b->offload = offload;
+  if (b->cfg.n_params > 0) return 0;
+  fprintf(stderr, "step_bench: '%s' is not MODEL,STAGE,M,BUCKET,OFFLOAD\n", text);
+  return -1;
+}
+
+static int open_gradients(bench *b)
+{
+  int64_t bytes = 0;
+  b->params = 0;
+  for (int32_t i = 0; i < b->cfg.n_params; i++) {
+    b->at[i] = bytes;
+    bytes += (b->list[i].numel * 2 + 255) / 256 * 256;
+    b->params += b->list[i].numel;
+  }
+  return failed("cudaMalloc", cudaMalloc((void **)&b->grad, (size_t)bytes)) ||
+         failed("cudaMemsetAsync", cudaMemsetAsync(b->grad, 0x3c, (size_t)bytes, NULL)) ||
+         failed("cudaDeviceSynchronize", cudaDeviceSynchronize());
+}
+
+static zp_hyper hyper_of(void)
+{
+  zp_hyper h = {.groups = 1, .clip = 1, .clip_eps = 1e-6, .entry_align = ALIGN};
+  h.optim[0] = (zp_optim){ZP_OPTIM_ADAMW, 1e-3, 0.9, 0.95, 1e-8, 0.1, 0};
+  zp_scaler_init(&h.scaler, 0, 0, 0, 0, 1, 1, 0);
+  return h;
+}
+
+static int open_engine(bench *b, const zp_hyper *h)
+{
+  zp_error err;
+  zp_cuda_options o = {.cfg = &b->cfg,
+                       .optims = 1,
+                       .clip = h->clip,
+                       .clip_eps = h->clip_eps,
+                       .scaler = h->scaler,
+                       .entry_align = h->entry_align,
+                       .rank = b->job.rank,
+                       .device = b->job.local_rank,
+                       .native = 1,
+                       .offload = b->offload,
+                       .model = {b, first_values, forward, backward, NULL},
+                       .exchange = b->job.world > 1 ? zp_job_exchange : alone,
+                       .exchange_ctx = &b->job,
+                       .deadline_ns = 30000000000u};
+  o.optim[0] = h->optim[0];
+  if (zp_gpu_is_simulated()) {
+    o.now_ns = zp_gpu_now_ns;
+    o.pause = zp_gpu_pause;
+  }
+  b->e = zp_cuda_open(&o, &err);
+  if (!b->e) return fprintf(stderr, "step_bench: %s\n", err.text), -1;
+  return zp_cuda_init(b->e);
+}
+
+static int see_memory(bench *b)
+{
+  size_t now, total;
+  if (failed("cudaMemGetInfo", cudaMemGetInfo(&now, &total))) return -1;
+  if (now < b->free_least) b->free_least = now;
+  return 0;
+}
+
+/* Until the device is idle. */
+static int steps(bench *b, int count)
+{
+  for (int i = 0; i < count; i++)
+    if (zp_cuda_step(b->e)) return -1;
+  return failed("cudaDeviceSynchronize", cudaDeviceSynchronize()) || see_memory(b);
+}
+
+static int by_value(const void *a, const void *b)
+{
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The host's time for a step, where it does not wait for the device: medians. */
+static int measure_host(bench *b, double *us, int64_t *launches)
+{
+  double each[ALONE];
+  for (int i = 0; i < ALONE; i++) {
+    const double begin = zp_clock_s();
+    *launches = zp_gpu_launches();
+    b->by_model = 0;
+    if (zp_cuda_step(b->e)) return -1;
+    each[i] = 1e6 * (zp_clock_s() - begin);
+    *launches = zp_gpu_launches() - *launches - b->by_model;
+    if (failed("cudaDeviceSynchronize", cudaDeviceSynchronize())) return -1;
+  }
+  qsort(each, ALONE, sizeof *each, by_value);
+  *us = each[ALONE / 2];
+  return 0;
+}
+
+/* The engine's own accesses, and what NCCL copies for a single rank: sums from slots or from the
+ * window. 0: not known. */
+static double bytes_of(const bench *b, const zp_hyper *h)
+{
+  const zp_counters_job job = {&b->cfg, h, 1, b->offload};
+  const double ideal = zp_counters_ideal(&job);
+  const double nccl = 8 * (double)(b->cfg.stage == 2 ? b->cfg.micro_batches : 1);
+  return ideal < 0 || b->job.world > 1 ? 0 : (ideal + nccl) * (double)b->params;
+}
+
+static int64_t planned(const bench *b, const zp_hyper *h)
+{
+  zp_block_rank block = zp_block_of(&b->cfg, 1, b->job.rank);
+  zp_memory m;
+  if (zp_block_align(&block, h->entry_align)) return -1;
+  m = zp_memory_of(&block.cfg, zp_cuda_layout_of(b->e));
+  zp_block_close(&block);
+  return zp_memory_total(&m) - (b->offload ? m.state : 0); /* which is in host memory */
+}
+
+static int64_t allocated(const bench *b)
+{
+  const zp_cuda_memory m = zp_cuda_memory_of(b->e);
+  return zp_memory_total(&m.planned) + m.staging + m.messages + m.sums + m.state + m.landing;
+}
+
+static int measure(bench *b, const zp_hyper *h)
+{
+  const double bytes = bytes_of(b, h);
+  double begin, ms, host_us;
+  int64_t launches;
+  zp_step_state state;
+  if (steps(b, WARM_STEPS)) return -1;
+  begin = zp_clock_s();
+  if (steps(b, STEPS)) return -1;
+  ms = 1e3 * (zp_clock_s() - begin) / STEPS;
+  if (measure_host(b, &host_us, &launches) || zp_cuda_get(b->e, &state)) return -1;
+  if (state.decision.skipped) return fprintf(stderr, "step_bench: the step was skipped\n"), -1;
+  printf("{\"step\": \"%s\", \"params\": %" PRId64 ", \"ranks\": %d, \"stage\": %d, "
+         "\"micro_batches\": %" PRId64 ", \"bucket\": %" PRId64 ", \"offload\": %d, "
+         "\"ms\": %.4f, \"host_us\": %.1f, \"launches\": %" PRId64 ", \"bytes\": %.0f, "
+         "\"copy_gb_s\": %.2f, \"share\": %.4f, \"planned\": %" PRId64 ", \"allocated\": %" PRId64
+         ", \"peak\": %" PRId64 ", \"clock\": \"%s\"}\n",
+         b->model, b->params, (int)b->job.world, (int)b->cfg.stage, b->cfg.micro_batches,
+         b->cfg.bucket, (int)b->offload, ms, host_us, launches, bytes, b->copy_bytes_s / 1e9,
+         1e3 * bytes / b->copy_bytes_s / ms, planned(b, h), allocated(b),
+         (int64_t)(b->free_before - b->free_least), zp_gpu_is_simulated() ? "simulated" : "host");
+  return fflush(stdout);
+}
+
+static int run_case(bench *b, const char *text)
+{
+  const zp_hyper h = hyper_of();
+  size_t total;
+  int bad = read_case(b, text) || open_gradients(b) ||
+            failed("cudaMemGetInfo", cudaMemGetInfo(&b->free_before, &total));
+  b->free_least = b->free_before;
+  bad = bad || open_engine(b, &h) || see_memory(b) || measure(b, &h);
+  if (b->e && zp_cuda_why(b->e)->status)
+    fprintf(stderr, "step_bench: %s\n", zp_cuda_why(b->e)->text);
+  bad = zp_cuda_close(b->e) || bad;
+  b->e = NULL;
+  cudaFree(b->grad);
+  b->grad = NULL;
+  return bad;
+}
+
+int zp_gpu_main(int argc, char **argv)
+{
+  static bench b;
+  zp_error err;
+  int bad = 0;
+  if (argc < 2) return fprintf(stderr, "usage: %s CASE...\n", argv[0]), 2;
+  if (zp_job_read(&b.job, &err)) return fprintf(stderr, "step_bench: %s\n", err.text), 2;
+  if (failed("cudaSetDevice", cudaSetDevice(b.job.local_rank)) || measure_copy(&b)) return 3;
+  for (int i = 1; i < argc && !bad; i++)
+    bad = strcmp(argv[i], "launch") == 0 ? zp_launch_cost(&b.job) : run_case(&b, argv[i]);
+  return bad ? 1 : 0;
+}
