@@ -56,6 +56,15 @@ ENGINE = {
         ),
     ],
 }
+# Arguments of large_check: 20 M elements, more than a grid of 2,048 blocks has tiles for; more than
+# 2^31 elements and, of sums, more than 2^31 limbs.
+LARGE = {
+    "gpu": [
+        ("20 M elements", "20000003 20000003 5000011 500009 0"),
+        ("2^31 elements", "2148483651 240000001 5000011 500009 0"),
+    ],
+    "sim": [("large arrays", "100003 20003 9001 700 3")],
+}
 # Cases of step_bench, in order of value: MODEL,STAGE,M,BUCKET,OFFLOAD.
 STEPS = {
     model: [
@@ -225,6 +234,15 @@ class Check:
 
     def kernels(self, limit):
         return self.command([self.program("kernel_check"), "40", "1"], limit)
+
+    def large_kernels(self, sizes):
+        """sizes: elements, elements with sums in limbs, of a launch in pieces, the same with limbs,
+        blocks of a grid (0: as many as in a step)."""
+
+        def part(limit):
+            return self.command([self.program("large_check"), *sizes.split()], limit)
+
+        return part
 
     def random_topologies(self, limit):
         cases, seconds = self.trials
@@ -443,6 +461,8 @@ class Check:
         """In order of value: what does not fit into the budget is not run."""
         self.part("build", 150, self.build_all)
         self.part("kernels", 40, self.kernels)
+        for name, sizes in LARGE[self.device]:
+            self.part(f"kernels, {name}", 40, self.large_kernels(sizes))
         self.over_nccl(1)
         self.measurements()
         self.over_nccl(2)

@@ -43,6 +43,20 @@ $(GPU_KERNEL_CHECK): $(BUILD)/cuda/gpu/main_device.o $(CHECK_OBJ) $(BUILD)/cuda/
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_RUNTIME))
 
+LARGE_CHECK     := $(BUILD)/large_check
+GPU_LARGE_CHECK := $(BUILD)/gpu/large_check
+LARGE_OBJ       := $(BUILD)/cuda/gpu/large_check.o $(BUILD)/cuda/kernels/launch.o
+$(BUILD)/cuda/gpu/large_check.o: CPPFLAGS += $(CUDA_CPPFLAGS)
+$(BUILD)/cuda/gpu/large_check.o: | $(firstword $(CUDA_HEADERS))
+$(LARGE_CHECK): $(BUILD)/cuda/gpu/main_sim.o $(LARGE_OBJ) $(BUILD)/cuda/gpu/probe.o \
+  $(BUILD)/cuda/kernels/kernels.o $(SIMDEV) $(STATIC)
+	$(say) LD $@
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS))
+$(GPU_LARGE_CHECK): $(BUILD)/cuda/gpu/main_device.o $(LARGE_OBJ) $(BUILD)/gpu/probe.o \
+  $(BUILD)/cuda/kernels/device.o $(GPU_PURE) | $(BUILD)/gpu/libcuda.so.1
+	$(say) LD $@
+	$(call link,$(CC),$(ALL_LDFLAGS) $(GPU_RUNTIME))
+
 # ---- Measurements --------------------------------------------------------------------------------
 
 KERNEL_BENCH     := $(BUILD)/kernel_bench
@@ -125,11 +139,12 @@ $(GPU_STEP_BENCH): $(STEP_DEVICE) $(STEP_OBJ) $(CUDA_LIBRARY) $(STATIC) \
 DEVICE ?= gpu
 GPU_OVER_SIMDEV := $(patsubst %,$(BUILD)/tests/drivers/cuda/api_%,example driver)
 .PHONY: gpu-programs-gpu gpu-programs-sim gpu-check gpu-libs
-gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_KERNEL_BENCH) $(GPU_RANDOM_TOPOLOGIES) $(GPU_COMMAND) \
-  $(GPU_EXAMPLE) $(GPU_JOB) $(GPU_STEP_BENCH) $(BUILD)/libzeroproof_norm.so $(SHARED)
-gpu-programs-sim: $(KERNEL_CHECK) $(KERNEL_BENCH) $(STEP_BENCH) $(RANDOM_TOPOLOGIES) \
-  $(NCCL_THREADS_TSAN_COMMAND) $(THREADS_LT_COMMAND) $(GPT_BOUNDS) $(GPU_OVER_SIMDEV) \
-  $(BUILD)/libzeroproof_norm_simdev.so $(SHARED)
+gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_LARGE_CHECK) $(GPU_KERNEL_BENCH) $(GPU_STEP_BENCH) \
+  $(GPU_RANDOM_TOPOLOGIES) $(GPU_COMMAND) $(GPU_EXAMPLE) $(GPU_JOB) \
+  $(BUILD)/libzeroproof_norm.so $(SHARED)
+gpu-programs-sim: $(KERNEL_CHECK) $(LARGE_CHECK) $(KERNEL_BENCH) $(STEP_BENCH) \
+  $(RANDOM_TOPOLOGIES) $(NCCL_THREADS_TSAN_COMMAND) $(THREADS_LT_COMMAND) $(GPT_BOUNDS) \
+  $(GPU_OVER_SIMDEV) $(BUILD)/libzeroproof_norm_simdev.so $(SHARED)
 gpu-check: ## check and measure the CUDA engine on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)
 	@python3 -B cuda/gpu/check.py --device $(DEVICE) --build $(BUILD) \
 	  $(if $(RESULTS),--results $(RESULTS)) $(if $(BUDGET),--budget $(BUDGET)) \

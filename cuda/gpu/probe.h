@@ -1,4 +1,4 @@
-/* Kernels for measurements: a plain read, a copy, and filling memory. */
+/* Kernels for measurements and large arrays: a plain read, a copy, filling memory, checksums. */
 #ifndef ZP_GPU_PROBE_H
 #define ZP_GPU_PROBE_H
 #include <stdint.h>
@@ -24,11 +24,19 @@ typedef struct zp_fill_params {
   uint64_t seed;
 } zp_fill_params;
 
+/* Adds to *sum a hash of each word and its position, modulo 2^64. */
+typedef struct zp_checksum_params {
+  const uint32_t *in;
+  int64_t words;
+  uint64_t *sum;
+} zp_checksum_params;
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 extern const void *const zp_kernel_probe;
 extern const void *const zp_kernel_fill;
+extern const void *const zp_kernel_checksum;
 #ifdef __cplusplus
 }
 #endif

@@ -68,5 +68,17 @@ ZP_ON_DEVICE void zp_fill_body(const void *params, simdev_thread t, void *shared
   }
 }
 
+ZP_ON_DEVICE void zp_checksum_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const zp_checksum_params *p = (const zp_checksum_params *)params;
+  const int64_t step = (int64_t)t.gridDim[0] * t.blockDim[0];
+  uint64_t sum = 0;
+  (void)shared, (void)phase;
+  for (int64_t i = (int64_t)t.blockIdx[0] * t.blockDim[0] + t.threadIdx[0]; i < p->words; i += step)
+    sum += zp_fill_hash(p->in[i] + (uint64_t)i * 0x9e3779b97f4a7c15u);
+  if (sum != 0) ZP_ADD_GLOBAL((int64_t *)p->sum, (int64_t)sum);
+}
+
 ZP_KERNEL(probe, zp_probe_params, 1)
 ZP_KERNEL(fill, zp_fill_params, 1)
+ZP_KERNEL(checksum, zp_checksum_params, 1)
