@@ -56,6 +56,9 @@ def parts_table(parts):
     rows = ["| part | result | seconds | limit | |", "|---|---|---|---|---|"]
     for p in parts:
         note = p.get("why", "")
+        launches = [x for x in p.get("output", []) if x.get("clock") == "host" and "launch" in x]
+        if launches:
+            note = ", ".join(f"{x['launch']}: {x['host_us']} µs a call" for x in launches)
         if not note and p.get("output"):
             note = ", ".join(f"{k} {v}" for k, v in p["output"][-1].items() if k != "ranks")
         rows.append(

@@ -61,7 +61,7 @@ if [ "${SAN:-0}" != 1 ]; then
   # checks and measurements of kernels need no package: neither libraries nor NCCL's header
   "${MAKE:-make}" -n --no-print-directory BUILD="$tmp/bare" ARCHS=90 CC="${CC:-gcc}" \
     NCCL_INC=/nonexistent "$tmp/bare/gpu/kernel_check" "$tmp/bare/gpu/kernel_bench" \
-    >"$tmp/out" 2>&1 &&
+    "$tmp/bare/gpu/large_check" >"$tmp/out" 2>&1 &&
     grep -q 'bare/gpu/kernel_bench\.[^ ]* .*cudart' "$tmp/out" &&
     ! grep -E 'jansson|xxhash|fetch_headers|libzeroproof|ref/cli/' "$tmp/out" >"$tmp/why"
   verdict $? checks_of_kernels_require_no_package "$(tail -3 "$tmp/out"; head -3 "$tmp/why")"

@@ -543,6 +543,11 @@ def measured_steps():
     law("without_offload_nothing_is_exposed", "| 90.0%, 85% met |  |" in rows[0], rows)
     law("memory_of_nccl_and_cuda_is_the_rest", rows[0].endswith("| 4.00 GB | 1.00 GB |"), rows)
 
+    launch = {"launch": "blocking", "host_us": 7.5, "clock": "host"}
+    part = {"part": "launches", "result": "passed", "seconds": 1, "limit_s": 30}
+    row = report.parts_table([{**part, "output": [launch, {"equal": True}]}])[-1]
+    law("the_cost_of_a_launch_is_reported", "blocking: 7.5 µs a call" in row, row)
+
     c = check.Check("gpu", pathlib.Path("build"), 60)
     outputs = []
     c.engine = lambda *_: lambda _: {"result": outputs[0], "output": outputs[1:]}
