@@ -12,9 +12,11 @@ import argparse
 import ctypes.util
 import importlib.util
 import os
+import pathlib
 import re
 import shutil
 import sys
+import tempfile
 import time
 
 import machine_file
@@ -126,7 +128,7 @@ class Check:
         self.device, self.build, self.trials = device, build, trials
         self.end = (time.monotonic() if begun is None else begun) + budget
         self.parts, self.measured, self.torch, self.steps = [], [], [], []
-        self.facts, self.machine = {}, None
+        self.facts, self.machine, self.trace = {}, None, None
 
     def program(self, name):
         return str(self.build / "gpu" / name if self.device == "gpu" else self.build / name)
@@ -382,6 +384,24 @@ class Check:
 
         return part
 
+    def trace_step(self, limit):
+        """A profiler's trace of one step."""
+        if importlib.util.find_spec("torch") is None:
+            raise NotRun("there is no PyTorch")
+        begin = time.monotonic()
+        entry = self.made([f"step-bench-library-{self.device}"], limit)
+        if entry["result"] != "passed":
+            return entry
+        case = STEPS["124m"][0] if self.device == "gpu" else SIMDEV_STEPS[0]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "trace.json")
+            argv = [sys.executable, "cuda/gpu/torch_trace.py", self.program("step_bench.so")]
+            limit -= time.monotonic() - begin
+            entry = self.command([*argv, case, str(file)], limit)
+            if entry["result"] == "passed" and self.device == "gpu":
+                self.trace = file.read_text()
+        return entry
+
     def write_machine(self, _):
         """The file for `plan --time --machine`."""
         self.machine = machine_file.of(self.facts, self.measured)
@@ -469,6 +489,7 @@ class Check:
         self.over_nccl(1)
         self.measurements()
         self.over_nccl(2)
+        self.part("trace of a step", 60, self.trace_step)
         self.part("zeroproof.torch", 60, self.norm)
         self.part("random topologies", self.trials[1] + 90, self.random_topologies)
         self.part("races of nccl_threads", 60, self.races)

@@ -134,6 +134,19 @@ $(GPU_STEP_BENCH): $(STEP_DEVICE) $(STEP_OBJ) $(CUDA_LIBRARY) $(STATIC) \
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(STEP_WRAP) $(GPU_LINK))
 
+# The same as libraries, for torch_trace.py; they use their own CUDA runtime, not torch's.
+STEP_SHARED := -shared -Wl,-Bsymbolic
+.PHONY: step-bench-library-sim step-bench-library-gpu
+step-bench-library-sim: $(STEP_BENCH).so
+step-bench-library-gpu: $(GPU_STEP_BENCH).so
+$(STEP_BENCH).so: $(STEP_SIM) $(STEP_OBJ) $(ENGINE) $(SIMDEV) $(STATIC)
+	$(say) LD $@
+	$(call link,$(CC),$(STEP_SHARED) $(ALL_LDFLAGS) $(STEP_WRAP) $(LIBS))
+$(GPU_STEP_BENCH).so: $(STEP_DEVICE) $(STEP_OBJ) $(CUDA_LIBRARY) $(STATIC) \
+  $(BUILD)/gpu/libnccl.so.2 | $(BUILD)/gpu/libcuda.so.1
+	$(say) LD $@
+	$(call link,$(CC),$(STEP_SHARED) $(ALL_LDFLAGS) $(STEP_WRAP) $(GPU_LINK))
+
 # ---- One command ---------------------------------------------------------------------------------
 
 DEVICE ?= gpu

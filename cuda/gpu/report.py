@@ -14,6 +14,7 @@ TARGETS = {
     ("scatter", "bf16"): 0.92,
     ("scatter", "fp32"): 0.92,
 }
+WRITTEN = ("*.svg", "table.md", "machine.json", "trace.json")  # if there is a measurement
 STEP_TARGET = 0.85
 L2_FITS = 50e6  # elements up to which an H200's L2 holds much of the data: printed, not judged
 # torch's names of the same job; the fastest counts
@@ -193,9 +194,9 @@ def picture(measured, elements):
 
 
 def write(folder, check):
-    """check: with facts, parts, and what was measured: measured, torch, steps, machine."""
+    """check: with facts, parts, and measurements: measured, torch, steps, machine, trace."""
     folder.mkdir(parents=True, exist_ok=True)
-    for old in [*folder.glob("*.svg"), *folder.glob("table.md"), *folder.glob("machine.json")]:
+    for old in [x for name in WRITTEN for x in folder.glob(name)]:
         old.unlink()  # of a run before, which this one may not have measured
     written = []
 
@@ -215,6 +216,8 @@ def write(folder, check):
         put("table.md", table(check))
     if check.machine:
         put("machine.json", json.dumps(check.machine, indent=2) + "\n")
+    if check.trace:
+        put("trace.json", check.trace)
     for elements in sorted({size_of(m) for m in check.measured}):
         name = count(elements).replace(" ", "").replace(".", "_")
         put(f"bandwidth-{name}.svg", picture(check.measured, elements))

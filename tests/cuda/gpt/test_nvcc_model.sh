@@ -56,7 +56,7 @@ fi
 build=${ZP_BUILD:-build}
 if [ "${SAN:-0}" != 1 ]; then
   "${MAKE:-make}" --no-print-directory BUILD="$build" ARCHS=90 CC="${CC:-gcc}" gpu-programs-gpu \
-    gpt-bounds-device >"$tmp/out" 2>&1
+    step-bench-library-gpu gpt-bounds-device >"$tmp/out" 2>&1
   verdict $? programs_for_a_device_are_linked "$(tail -3 "$tmp/out")"
   # checks and measurements of kernels need no package: neither libraries nor NCCL's header
   "${MAKE:-make}" -n --no-print-directory BUILD="$tmp/bare" ARCHS=90 CC="${CC:-gcc}" \

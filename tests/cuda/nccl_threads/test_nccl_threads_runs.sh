@@ -71,4 +71,6 @@ fi
 verdict $? the_benchmark_of_kernels_runs "$(tail -3 "$tmp/out")"
 [ "$(grep -c '"simulated"' "$tmp/out")" -eq 55 ]
 verdict $? the_benchmark_has_55_measurements "$(wc -l <"$tmp/out")"
-python3 -B tests/cuda/gpu/gpu_check_test.py
+python3 -B tests/cuda/gpu/gpu_check_test.py || bad=1
+python3 -B tests/cuda/gpu/gpu_report_test.py || bad=1
+finish
