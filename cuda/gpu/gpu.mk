@@ -134,6 +134,12 @@ $(GPU_STEP_BENCH): $(STEP_DEVICE) $(STEP_OBJ) $(CUDA_LIBRARY) $(STATIC) \
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(STEP_WRAP) $(GPU_LINK))
 
+GPT2_TEST := $(BUILD)/tests/cuda/gpu/test_gpt2
+$(GPT2_TEST): $(GPT2_TEST).o $(BUILD)/cuda/gpu/gpt2.o
+	$(say) LD $@
+	$(call link,$(CC),$(ALL_LDFLAGS) -lcriterion)
+unit: $(GPT2_TEST)
+
 # The same as libraries, for torch_trace.py; they use their own CUDA runtime, not torch's.
 STEP_SHARED := -shared -Wl,-Bsymbolic
 .PHONY: step-bench-library-sim step-bench-library-gpu
