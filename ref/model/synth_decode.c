@@ -122,12 +122,39 @@ static int explain_moved(const range *r, int64_t least, int64_t *shift)
   return 0;
 }
 
+/* What the previous step's values add to element e where nothing clears the sums. owner: the rank
+ * into whose sums the reduction wrote its result divided by `divisor`, -1: into those of all ranks.
+ * The other ranks' sums still hold their own contributions. */
+static double left_over(const range *r, int64_t e, int32_t owner, int64_t divisor)
+{
+  const double old = (double)right(r, r->step - 1, e), result = old / (double)divisor;
+  if (owner < 0)
+    return result * (r->cfg->params[r->j].expert ? r->cfg->dp / r->cfg->ep : r->cfg->dp);
+  return result + old -
+         (double)zp_synth_expected_of(r->opt, r->cfg, r->step - 1, r->j, r->tp, r->ep, owner, e);
+}
+
+/* Does element e hold contributions of the previous step besides its own? They are complete, as
+ * the ranks contributed them; or as a reduction left them in the ranks' sums, in place, whose
+ * result may have been divided for the mean there, which rounds. */
+static int holds_previous(const range *r, int64_t e)
+{
+  const double more = units(r, e) - (double)right(r, r->step, e);
+  const double bound = ldexp(fabs(units(r, e)), -20);
+  if (more == (double)right(r, r->step - 1, e)) return 1;
+  for (int32_t owner = -1; owner < r->cfg->dp; owner++)
+    if (more == left_over(r, e, owner, 1) ||
+        fabs(more - left_over(r, e, owner, r->cfg->dp * r->cfg->micro_batches)) <= bound)
+      return 1;
+  return 0;
+}
+
 /* All wrong elements hold the previous step's value, alone (times 1) or added to this one's (2). */
 static int explain_stale(const range *r, int64_t *times)
 {
   int32_t alone = 1, added = 1, strong = 0;
   if (r->step == 0) return 0;
-  for (int64_t e = r->offset; e < r->offset + r->count; e++) {
+  for (int64_t e = r->offset; e < r->offset + r->count && (alone || added); e++) {
     const double now = (double)right(r, r->step, e), old = (double)right(r, r->step - 1, e);
     if (units(r, e) == now && old == now) continue;
     if (!wrong(r, e)) {
@@ -137,7 +164,7 @@ static int explain_stale(const range *r, int64_t *times)
     }
     strong += old != 0;
     if (units(r, e) != old) alone = 0;
-    if (units(r, e) != now + old) added = 0;
+    if (added) added = holds_previous(r, e);
   }
   *times = alone ? 1 : 2;
   return strong >= 2 && (alone || added);
@@ -275,7 +302,8 @@ void zp_synth_describe(const zp_config *cfg, const zp_synth_finding *f, char *te
              (long long)f->from, more);
     break;
   case ZP_SYNTH_STALE:
-    snprintf(text, (size_t)cap, "%s holds the value of step %lld%s%s", where, (long long)f->from,
+    snprintf(text, (size_t)cap, "%s holds %s of step %lld%s%s", where,
+             f->times == 2 ? "contributions" : "the value", (long long)f->from,
              f->times == 2 ? " added to its own" : " instead of its own", more);
     break;
   case ZP_SYNTH_RATIO:

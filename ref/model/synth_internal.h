@@ -34,6 +34,10 @@ int64_t zp_synth_weight(const zp_synth_plan *p, int64_t round);
  * later: if it did not, equal ranks of equal buckets would have the same contributions. */
 int64_t zp_synth_indexed(const zp_synth_plan *p, int64_t round);
 
+/* CODED: zp_synth_expected, of the contributions of dp index dp alone; of all where dp is -1. */
+int64_t zp_synth_expected_of(const zp_synth_options *opt, const zp_config *cfg, int64_t step,
+                             int32_t j, int32_t tp, int32_t ep, int32_t dp, int64_t element);
+
 /* Writes n elements in the configuration's precision, times 2^log2_scale. */
 void zp_synth_fill(const zp_synth_plan *p, int32_t log2_scale, int64_t n, void *out);
 

@@ -350,8 +350,8 @@ int zp_synth_used(const zp_synth_options *opt, const zp_config *cfg, int64_t ste
   return h % 256 >= (uint64_t)unused;
 }
 
-int64_t zp_synth_expected(const zp_synth_options *opt, const zp_config *cfg, int64_t step,
-                          int32_t j, int32_t tp, int32_t ep, int64_t element)
+int64_t zp_synth_expected_of(const zp_synth_options *opt, const zp_config *cfg, int64_t step,
+                             int32_t j, int32_t tp, int32_t ep, int32_t dp, int64_t element)
 {
   int64_t sum = 0, from = 0, to;
   zp_synth_plan p = zp_synth_plan_of(opt, cfg, step, j, tp, ep, 0);
@@ -365,6 +365,14 @@ int64_t zp_synth_expected(const zp_synth_options *opt, const zp_config *cfg, int
     to = from + 1;
   }
   for (p.c = from; p.c < to; p.c++)
-    if (zp_synth_used(opt, cfg, step, j, ep, p.c)) sum += code(&p, element);
+    if (zp_synth_used(opt, cfg, step, j, ep, p.c) &&
+        (dp < 0 || zp_synth_name(cfg, j, ep, p.c).dp == dp))
+      sum += code(&p, element);
   return sum;
+}
+
+int64_t zp_synth_expected(const zp_synth_options *opt, const zp_config *cfg, int64_t step,
+                          int32_t j, int32_t tp, int32_t ep, int64_t element)
+{
+  return zp_synth_expected_of(opt, cfg, step, j, tp, ep, -1, element);
 }
