@@ -222,8 +222,9 @@ int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, 
 
 /* *buffer: where the gradient of entry `param` of micro-batch mb may be written, in the dtype of
  * zp_cuda_grad_ready, by work queued on `stream` from here on; then announce it at that address. At
- * stages 0 and 1 of micro-batches after the first, the memory has the sum of those before, to which
- * the gradient is added, with one rounding an element. NULL: announce it from memory of your own,
+ * stages 0 and 1 the memory keeps the last step's reduced gradient until that step's updates have
+ * read it, and in micro-batches after the first it has the sum of those before, to which the
+ * gradient is added, with one rounding an element. NULL: announce it from memory of your own,
  * which is copied: sums are not of the gradient's dtype or are limbs, or at stage 2 the entry lies
  * in several buckets, or an earlier bucket in the same memory awaits gradients. After memory was
  * lent, zp_cuda_grad_unused is an error. `stream`, and from

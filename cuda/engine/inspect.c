@@ -18,13 +18,17 @@ zp_cuda_arrays zp_cuda_arrays_of(const zp_cuda *e, int32_t k)
 {
   const zp_cuda_flat *s = &e->buffers.flat[k];
   const zp_cuda_bucket *b = &e->buckets.flat[k];
-  return (zp_cuda_arrays){.gradient = s->master ? zp_cuda_gradient_of(&e->buffers, k).data : NULL,
-                          .master = s->master,
+  return (zp_cuda_arrays){.master = s->master,
                           .moment1 = s->moment1,
                           .moment2 = s->moment2,
                           .window = s->window,
                           .slot = {b->slot[0], b->slot[1]},
                           .slot_dtype = zp_cuda_slot_dtype(&e->rank)};
+}
+
+const float *zp_cuda_gradients_at(const zp_cuda *e, int32_t k, zp_range r)
+{
+  return zp_cuda_gradient_of(&e->buffers, k, r).data;
 }
 
 const zp_layout *zp_cuda_layout_of(const zp_cuda *e)

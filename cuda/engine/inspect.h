@@ -2,6 +2,7 @@
 #ifndef ZP_CUDA_INSPECT_H
 #define ZP_CUDA_INSPECT_H
 
+#include "../../ref/engine/window.h"
 #include "../../ref/plan/program.h"
 #include "engine.h"
 
@@ -16,13 +17,15 @@ cudaStream_t zp_cuda_stream_of(const zp_cuda *e, zp_cuda_stream_kind kind);
 /* The arrays of flat group k: of the rank's shard, but for the window and the slots. Device memory,
  * or, if offloaded, pinned host memory. NULL: the rank does not have it. */
 typedef struct zp_cuda_arrays {
-  const float *gradient; /* with `exact` the means, else the sums. RED-4 */
   float *master, *moment1, *moment2;
   void *window;  /* stages 0, 1 */
   void *slot[2]; /* stage 2: elements of slot_dtype */
   int32_t slot_dtype;
 } zp_cuda_arrays;
 zp_cuda_arrays zp_cuda_arrays_of(const zp_cuda *e, int32_t k);
+/* What the update reads of range r (zp_local_range) of flat group k: with `exact` the means, else
+ * fp32 sums. RED-4 */
+const float *zp_cuda_gradients_at(const zp_cuda *e, int32_t k, zp_range r);
 
 const zp_layout *zp_cuda_layout_of(const zp_cuda *e);
 /* The step's state in device memory. */

@@ -144,6 +144,14 @@ static void add(zp_hb_walk *b, int64_t pc)
   else zp_hb_access(b, v, ZP_ON_BUFFER, ZP_READS, s, s + 1);
 }
 
+/* Stages 0 and 1: the sums of what the rank holds of op's bucket, which lie in the window. */
+static void access_sums(zp_hb_walk *b, const zp_op *op, int32_t flat, int32_t v, zp_mode mode)
+{
+  const zp_range r = zp_local_range(&b->block.cfg, &b->lay, b->block.at, flat, op->bucket);
+  if (b->p->cfg->stage < 2)
+    zp_hb_access(b, v, ZP_ON_FLAT + 3 * flat, mode, r.flat, r.flat + r.count);
+}
+
 /* The parts of a reduction: the other members' parts are sent, and the own part is added to what
  * arrives. Both read all of the slot, because the slot is refilled only after the reduction,
  * however little of it the reduction reads. */
@@ -151,23 +159,31 @@ static void reduce_parts(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, in
 {
   const zp_op *op = &b->op[pc];
   const int alone = zp_block_group_size(&b->block, op->group, op->key) == 1;
+  int32_t v;
   if (!alone) zp_hb_access(b, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), on, ZP_READS, from, to);
-  zp_hb_access(b, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, alone ? 0 : 2), on, ZP_READS,
-               from, to);
-  if (op->kind == ZP_OP_ALL_REDUCE && !alone) zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 3);
+  v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, alone ? 0 : 2);
+  zp_hb_access(b, v, on, ZP_READS, from, to);
+  access_sums(b, op, op->flat, v, ZP_WRITES);
+  if (op->kind == ZP_OP_ALL_REDUCE && !alone)
+    access_sums(b, op, op->flat, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 3), ZP_WRITES);
 }
 
 /* Limbs are normalized in place before they are sent. */
 static void reduce_limbs(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, int64_t to)
 {
+  int32_t v;
   zp_hb_access(b, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), on, ZP_WRITES, from, to);
-  zp_hb_access(b, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), on, ZP_READS, from, to);
+  v = zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+  zp_hb_access(b, v, on, ZP_READS, from, to);
+  access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
 }
 
 /* NCCL adds; later micro-batches are added to the sum. */
 static void reduce_natively(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, int64_t to)
 {
-  zp_hb_access(b, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), on, ZP_READS, from, to);
+  const int32_t v = zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+  zp_hb_access(b, v, on, ZP_READS, from, to);
+  access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
   if (b->p->cfg->stage == 2 && b->op[pc].mb > 0)
     zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
 }
@@ -285,9 +301,13 @@ static int gradients(zp_hb_walk *b, int64_t pc)
 static void replica(zp_hb_walk *b, int64_t pc)
 {
   const int exact = b->p->cfg->reduce == ZP_EXACT;
-  if (exact) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
-  zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
-  if (!exact && !b->c->native) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+  int32_t v = -1;
+  if (exact) v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
+  access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
+  access_sums(b, &b->op[pc], b->op[pc].flat, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), ZP_WRITES);
+  if (exact || b->c->native) return;
+  v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+  access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
 }
 
 /* Sums over the stage's further uses of the entry, then over the stages. */
@@ -295,21 +315,34 @@ static void tied(zp_hb_walk *b, int64_t pc)
 {
   const zp_op *op = &b->op[pc];
   const int exact = b->p->cfg->reduce == ZP_EXACT;
+  int32_t v = -1;
   int uses = 0;
   for (int32_t k = 0; k < b->lay.n_flats; k++)
     uses += k != op->flat && b->lay.flat[k].tied == op->key;
-  if (exact || uses > 0) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
-  zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
-  if (!exact && !b->c->native) zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+  if (exact || uses > 0) v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
+  access_sums(b, op, op->flat, v, ZP_WRITES);
+  for (int32_t k = 0; k < b->lay.n_flats; k++)
+    if (k != op->flat && b->lay.flat[k].tied == op->key) access_sums(b, op, k, v, ZP_READS);
+  access_sums(b, op, op->flat, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), ZP_WRITES);
+  if (exact || b->c->native) return;
+  v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+  access_sums(b, op, op->flat, v, ZP_WRITES);
 }
 
 /* Packed, added over tp, and unpacked. */
 static void partial(zp_hb_walk *b, int64_t pc)
 {
-  if (b->op[pc].count == 0) return;
-  zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
+  const zp_op *op = &b->op[pc];
+  if (op->count == 0) return;
+  access_sums(b, op, op->flat, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), ZP_READS);
   zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
-  zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+  access_sums(b, op, op->flat, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2), ZP_WRITES);
+}
+
+static void mean(zp_hb_walk *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  access_sums(b, op, op->flat, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), ZP_READS);
 }
 
 static void statistics(zp_hb_walk *b, int64_t pc)
@@ -341,6 +374,7 @@ static void update(zp_hb_walk *b, int64_t pc)
 {
   const int32_t v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
   zp_hb_access(b, v, ZP_ON_STATE, ZP_READS, 0, 1);
+  if (b->p->cfg->reduce != ZP_EXACT) access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_READS);
   if (b->p->cfg->stage == 0) write_params(b, &b->op[pc], v, 0);
   else if (zp_has_views(b->p->cfg, &b->lay, b->op[pc].flat)) write_params(b, &b->op[pc], v, 1);
 }
@@ -360,7 +394,7 @@ static int walk_op(zp_hb_walk *b, int64_t pc)
   case ZP_OP_BACKWARD: backward(b, pc); return gradients(b, pc);
   case ZP_OP_META: meta(b, pc); return 0;
   case ZP_OP_P2P: exchange(b, pc); return 0;
-  case ZP_OP_MEAN: zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0); return 0;
+  case ZP_OP_MEAN: mean(b, pc); return 0;
   case ZP_OP_ALL_REDUCE:
     if (b->op[pc].what == ZP_WHAT_REPLICA) replica(b, pc);
     else if (b->op[pc].what == ZP_WHAT_TIED) tied(b, pc);

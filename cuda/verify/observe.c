@@ -32,12 +32,18 @@ static void rank_done(void *ctx, const zp_diff_rank *w)
   run->observer.rank_done(run->observer.ctx, w->rank);
 }
 
-/* What a view reads. mean: [n_flats] (extent) those of fp32 sums, which the engine does not store;
- * NULL before the first step. */
+/* What a view reads. mean: [n_flats] (extent) the means, of which the engine stores only those of
+ * exact sums; NULL before the first step. */
 typedef struct held {
   const zp_diff_rank *w;
   float *const *mean;
 } held;
+
+static zp_range range_of(const zp_diff_rank *w, int32_t k, int64_t b)
+{
+  const zp_block_rank in = zp_block_of(w->t->cfg, zp_replicas(w->t->hyper), w->rank);
+  return zp_local_range(&in.cfg, zp_cuda_layout_of(w->e), in.at, k, b);
+}
 
 static const void *param_of(const void *holder, int32_t i)
 {
@@ -45,15 +51,16 @@ static const void *param_of(const void *holder, int32_t i)
   return zp_cuda_param(e, zp_cuda_layout_of(e)->first_param + i);
 }
 
-static const float *array_of(const void *holder, int32_t k, int32_t what)
+static const float *held_of(const void *holder, int32_t k, int64_t b, int32_t what)
 {
   const held *h = holder;
   const zp_cuda_arrays a = zp_cuda_arrays_of(h->w->e, k);
+  const int64_t at = range_of(h->w, k, b).at;
   switch (what) {
-  case ZP_WHAT_MASTER: return a.master;
-  case ZP_WHAT_MOMENT1: return a.moment1;
-  case ZP_WHAT_MOMENT2: return a.moment2;
-  default: return h->mean && h->mean[k] ? h->mean[k] : a.gradient;
+  case ZP_WHAT_MASTER: return a.master + at;
+  case ZP_WHAT_MOMENT1: return a.moment1 + at;
+  case ZP_WHAT_MOMENT2: return a.moment2 + at;
+  default: return h->mean[k] + at;
   }
 }
 
@@ -62,13 +69,17 @@ static int make_means(const zp_diff_rank *w, float **mean)
 {
   const zp_config *cfg = w->t->cfg;
   const zp_layout *lay = zp_cuda_layout_of(w->e);
-  for (int32_t k = 0; cfg->reduce != ZP_EXACT && k < lay->n_flats; k++) {
-    const int64_t n = zp_extent(&lay->flat[k], cfg->stage);
-    const float *sum = zp_cuda_arrays_of(w->e, k).gradient;
-    if (!sum) continue;
-    mean[k] = malloc((size_t)n * sizeof **mean + 1);
+  for (int32_t k = 0; k < lay->n_flats; k++) {
+    const zp_flat *f = &lay->flat[k];
+    if (f->use != 0) continue;
+    mean[k] = malloc((size_t)zp_extent(f, cfg->stage) * sizeof **mean + 1);
     if (!mean[k]) return -1;
-    zp_ordered_mean_f32(mean[k], sum, cfg->micro_batches * cfg->dp, n);
+    for (int64_t b = 0; b < zp_buckets(f); b++) {
+      const zp_range r = range_of(w, k, b);
+      const float *from = zp_cuda_gradients_at(w->e, k, r);
+      if (cfg->reduce == ZP_EXACT) memcpy(mean[k] + r.at, from, (size_t)r.count * sizeof *from);
+      else zp_ordered_mean_f32(mean[k] + r.at, from, cfg->micro_batches * cfg->dp, r.count);
+    }
   }
   return 0;
 }
@@ -84,7 +95,7 @@ static zp_rank_view view_of(const held *h, const zp_step_state *s)
                        .lay = zp_cuda_layout_of(w->e),
                        .holder = h,
                        .param = param_of,
-                       .array = array_of,
+                       .held = held_of,
                        .skipped = s->decision.skipped,
                        .log2_scale = s->decision.log2_scale,
                        .next_log2_scale = s->scaler.log2_scale};

@@ -188,6 +188,7 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
 
 /* Where backward may write the gradient of entry `param` in micro-batch mb, to save its copy: numel
  * elements of the configuration's precision, written by work queued on `stream` after the call.
+ * That work comes after that of the last zp_engine_step, which reads what the memory held before.
  * Then pass the returned address to zp_engine_grad_ready; another address, or
  * zp_engine_grad_unused, is an error. Ask for each micro-batch anew. At stages 0 and 1, for mb > 0,
  * the memory has the sum of the micro-batches before: add the gradient to it, rounding once.

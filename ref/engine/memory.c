@@ -28,8 +28,10 @@ static void add_flat(const zp_config *cfg, const zp_layout *lay, int32_t k, zp_m
   const zp_flat *f = &lay->flat[k];
   const int64_t extent = zp_extent(f, cfg->stage), sum = zp_sum_bytes(cfg->reduce);
   if (cfg->stage < 2) m->window += zp_padded(f) * sum;
-  else m->slots += 2 * zp_widest(f) * zp_dtype_bytes(cfg->precision);
-  m->reduced += extent * sum;
+  else {
+    m->slots += 2 * zp_widest(f) * zp_dtype_bytes(cfg->precision);
+    m->reduced += extent * sum;
+  }
   if (f->use != 0) return; /* further uses of a tied key are added to the first one's sum */
   if (cfg->reduce == ZP_EXACT) m->mean += extent * 4;
   m->state += 3 * extent * 4;

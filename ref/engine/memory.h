@@ -10,9 +10,9 @@
 /* Bytes by use. */
 typedef struct zp_memory {
   int64_t params;  /* in the precision: flat groups with views, other entries with storage */
-  int64_t window;  /* stages 0, 1: sums of this rank's micro-batches */
+  int64_t window;  /* stages 0, 1: sums of this rank's micro-batches, reduced in place */
   int64_t slots;   /* stage 2: two buckets a flat group, in the precision */
-  int64_t reduced; /* sums over the ranks */
+  int64_t reduced; /* stage 2: sums over the ranks */
   int64_t mean;    /* `exact`: of the sums; fp32 sums are divided where they are read */
   int64_t state;   /* masters and two moments */
   int64_t scratch; /* what is sent and received of one bucket */

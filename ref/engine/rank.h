@@ -23,10 +23,12 @@
 /* Everything a rank holds of one flat group. extent = the shard, at stage 0 the padded flat group;
  * width = 1 (fp32) or ZP_LIMBS (int64), by the reduction. */
 typedef struct zp_flat_state {
-  void *window;  /* stages 0, 1: (padded, width) sums of this rank's micro-batches */
+  void *window;  /* stages 0, 1: (padded, width) sums of this rank's micro-batches; those of what
+                    it holds become sums over the ranks, in place */
   void *slot[2]; /* stage 2: (capacity) contributions in the precision, one bucket each */
-  void *reduced; /* (extent, width) what reductions add up to */
-  float *mean;   /* (extent) the reduced gradient, still scaled; `ordered`: in place of the sums */
+  void *reduced; /* stage 2: (extent, width) what reductions add up to */
+  float *mean; /* `exact`: (extent) the reduced gradient, still scaled. `ordered`: NULL, means take
+                    the place of sums */
   float *master, *moment1, *moment2; /* (extent) */
   int64_t extent;
 } zp_flat_state;

@@ -72,10 +72,10 @@ static void run_add(zp_rank *r, const zp_op *op)
 static void count_squares(zp_rank *r, int32_t k, int64_t b)
 {
   const zp_range p = zp_rank_owned(r, k, b);
-  const uint32_t *mean = (const uint32_t *)(const void *)r->flat[k].mean;
+  const float *mean = zp_held_of(r, k, b, ZP_WHAT_GRADIENT) + (p.at - zp_rank_range(r, k, b).at);
   if (r->block.index != 0) return;
-  zp_count_squares(&r->block.cfg, &r->lay, r->counts, k, p.flat, p.flat + p.count, mean + p.at,
-                   &r->squares);
+  zp_count_squares(&r->block.cfg, &r->lay, r->counts, k, p.flat, p.flat + p.count,
+                   (const uint32_t *)(const void *)mean, &r->squares);
 }
 
 /* In place, in blocks that stay in the cache. RED-4 */
@@ -93,19 +93,19 @@ static void mean_in_place(float *sum, int64_t divisor, int64_t n)
 /* Divides by D·M: in fp64 rounded to fp32, or with the one rounding of exact sums. RED-2 */
 static void run_mean(zp_rank *r, const zp_op *op)
 {
-  zp_flat_state *s = &r->flat[op->flat];
-  const zp_range p = zp_rank_range(r, op->flat, op->bucket);
+  const int64_t n = zp_rank_range(r, op->flat, op->bucket).count;
   const int64_t divisor = r->cfg->micro_batches * r->cfg->dp;
+  float *mean = zp_held_of(r, op->flat, op->bucket, ZP_WHAT_GRADIENT);
   if (r->cfg->reduce == ZP_EXACT) {
-    const int64_t *limbs = (const int64_t *)s->reduced + p.at * ZP_LIMBS;
-    for (int64_t i = 0; i < p.count; i++) {
+    const int64_t *limbs = zp_sums_of(r, op->flat, op->bucket);
+    for (int64_t i = 0; i < n; i++) {
       const uint32_t bits = zp_val_mean_f32(limbs + i * ZP_LIMBS, divisor);
-      memcpy(&s->mean[p.at + i], &bits, sizeof bits);
+      memcpy(&mean[i], &bits, sizeof bits);
     }
   } else {
-    mean_in_place(s->mean + p.at, divisor, p.count);
+    mean_in_place(mean, divisor, n);
   }
-  r->nonfinite += nonfinite(ZP_F32, s->mean, p.at, p.count);
+  r->nonfinite += nonfinite(ZP_F32, mean, 0, n);
   count_squares(r, op->flat, op->bucket);
 }
 
@@ -165,7 +165,8 @@ static void run_update(zp_rank *r, const zp_op *op)
   int32_t i = r->lay.n_params;
   zp_piece g;
   zp_optim_step(optim, &r->optim[group], (float)r->result.clip_factor, r->result.log2_scale, p.real,
-                s->mean + p.at, master, s->moment1 + p.at, s->moment2 + p.at);
+                zp_held_of(r, op->flat, op->bucket, ZP_WHAT_GRADIENT), master, s->moment1 + p.at,
+                s->moment2 + p.at);
   if (r->cfg->stage > 0) {
     zp_round_to(r->cfg->precision, master, p.count, r->scratch_send, 0);
     return;

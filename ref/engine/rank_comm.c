@@ -15,11 +15,6 @@ static void *sum_at(const zp_rank *r, void *sums, int64_t at)
   return (char *)sums + at * zp_sum_bytes(r->cfg->reduce);
 }
 
-static void *reduced_at(const zp_rank *r, int32_t k, int64_t b)
-{
-  return sum_at(r, r->flat[k].reduced, zp_rank_range(r, k, b).at);
-}
-
 /* into += from, n partial sums. RED-4, RED-5 */
 static void add_sums(const zp_rank *r, void *into, void *from, int64_t n)
 {
@@ -56,17 +51,17 @@ static void request_gradient(zp_rank *r, const zp_op *op)
   void *window = sum_at(r, s->window, p.at);
   settle(r, window, p.count);
   r->request.send = window;
-  r->request.recv = reduced_at(r, op->flat, op->bucket);
+  r->request.recv = r->scratch_recv;
 }
 
 /* Further uses of the key on this stage are added to the holder's sum first. TIE-2 */
 static void request_tied(zp_rank *r, const zp_op *op)
 {
   const int64_t n = zp_rank_range(r, op->flat, op->bucket).count;
-  void *sum = reduced_at(r, op->flat, op->bucket);
+  void *sum = zp_sums_of(r, op->flat, op->bucket);
   for (int32_t k = 0; k < r->lay.n_flats; k++)
     if (k != op->flat && r->lay.flat[k].tied == op->key)
-      add_sums(r, sum, reduced_at(r, k, op->bucket), n);
+      add_sums(r, sum, zp_sums_of(r, k, op->bucket), n);
   settle(r, sum, n);
   r->request.send = sum;
   r->request.recv = r->scratch_recv;
@@ -77,7 +72,7 @@ static void request_tied(zp_rank *r, const zp_op *op)
 static int64_t copy_partial(zp_rank *r, const zp_op *op, char *packed, int back)
 {
   const int64_t size = zp_sum_bytes(r->cfg->reduce);
-  char *sums = reduced_at(r, op->flat, op->bucket);
+  char *sums = zp_sums_of(r, op->flat, op->bucket);
   const zp_range p = zp_rank_range(r, op->flat, op->bucket);
   int64_t n = 0;
   zp_piece g = zp_piece_next(&r->block.cfg, &r->lay, op->flat, p, r->lay.n_params);
@@ -99,7 +94,7 @@ static void request_partial(zp_rank *r, const zp_op *op)
 
 static void request_replica(zp_rank *r, const zp_op *op)
 {
-  void *sum = reduced_at(r, op->flat, op->bucket);
+  void *sum = zp_sums_of(r, op->flat, op->bucket);
   settle(r, sum, zp_rank_range(r, op->flat, op->bucket).count);
   r->request.send = sum;
   r->request.recv = r->scratch_recv;
@@ -187,20 +182,21 @@ int zp_rank_request(zp_rank *r, const zp_op *op)
     return 0;
   case ZP_OP_BROADCAST: q->send = q->recv = r->param[op->param - r->lay.first_param]; return 0;
   case ZP_OP_GATHER:
-    q->send = zp_array_of(r, op->flat, op->what) + zp_rank_range(r, op->flat, op->bucket).at;
+    q->send = zp_held_of(r, op->flat, op->bucket, op->what);
     q->recv = r->scratch_recv;
     return 0;
   default: return 0; /* CREATE */
   }
 }
 
-/* Stage 2 adds each micro-batch's reduction to the shard; the first one starts it. RED-4 */
+/* The window's sums become what came of them; stage 2 adds each micro-batch's reduction to the
+ * shard, and the first one starts it. RED-4 */
 static void finish_gradient(zp_rank *r, const zp_op *op)
 {
   const int64_t n = zp_rank_range(r, op->flat, op->bucket).count;
-  void *sum = reduced_at(r, op->flat, op->bucket);
-  if (r->cfg->stage != 2) return;
-  if (op->mb == 0) memcpy(sum, r->scratch_recv, (size_t)(n * zp_sum_bytes(r->cfg->reduce)));
+  void *sum = zp_sums_of(r, op->flat, op->bucket);
+  if (r->cfg->stage < 2 || op->mb == 0)
+    memcpy(sum, r->scratch_recv, (size_t)(n * zp_sum_bytes(r->cfg->reduce)));
   else add_sums(r, sum, r->scratch_recv, n);
 }
 
@@ -296,7 +292,7 @@ int zp_rank_finish(zp_rank *r, const zp_op *op)
   if (op->what == ZP_WHAT_GRADIENT) finish_gradient(r, op);
   if (op->what == ZP_WHAT_PARTIAL) (void)copy_partial(r, op, r->scratch_recv, 1);
   if (op->what == ZP_WHAT_TIED || op->what == ZP_WHAT_REPLICA)
-    memcpy(reduced_at(r, op->flat, op->bucket), r->scratch_recv,
+    memcpy(zp_sums_of(r, op->flat, op->bucket), r->scratch_recv,
            (size_t)(zp_rank_range(r, op->flat, op->bucket).count * zp_sum_bytes(r->cfg->reduce)));
   return 0;
 }

@@ -41,9 +41,9 @@ static void lay_flat(zp_rank *r, zp_arena *a, int32_t k)
   if (cfg->stage < 2) s.window = take(a, zp_padded(f), sum);
   if (cfg->stage == 2) s.slot[0] = take(a, zp_widest(f), size);
   if (cfg->stage == 2) s.slot[1] = take(a, zp_widest(f), size);
-  s.reduced = take(a, s.extent, sum);
+  if (cfg->stage == 2) s.reduced = take(a, s.extent, sum);
   if (f->use == 0) {
-    s.mean = cfg->reduce == ZP_EXACT ? take(a, s.extent, 4) : s.reduced;
+    if (cfg->reduce == ZP_EXACT) s.mean = take(a, s.extent, 4);
     s.master = take(a, s.extent, 4);
     s.moment1 = take(a, s.extent, 4);
     s.moment2 = take(a, s.extent, 4);

@@ -33,10 +33,26 @@ zp_range zp_rank_owned(const zp_rank *r, int32_t k, int64_t b)
   return zp_owned_range(&r->block.cfg, &r->lay, r->block.at, k, b);
 }
 
-float *zp_array_of(const zp_rank *r, int32_t k, int32_t what)
+void *zp_sums_of(const zp_rank *r, int32_t k, int64_t b)
+{
+  const zp_flat_state *s = &r->flat[k];
+  const zp_range p = zp_rank_range(r, k, b);
+  const int64_t bytes = zp_sum_bytes(r->cfg->reduce);
+  return r->cfg->stage == 2 ? (char *)s->reduced + p.at * bytes
+                            : (char *)s->window + p.flat * bytes;
+}
+
+float *zp_state_of(const zp_rank *r, int32_t k, int32_t what)
 {
   const zp_flat_state *s = &r->flat[k];
   if (what == ZP_WHAT_MASTER) return s->master;
-  if (what == ZP_WHAT_GRADIENT) return s->mean;
   return what == ZP_WHAT_MOMENT1 ? s->moment1 : s->moment2;
+}
+
+float *zp_held_of(const zp_rank *r, int32_t k, int64_t b, int32_t what)
+{
+  const zp_flat_state *s = &r->flat[k];
+  const int64_t at = zp_rank_range(r, k, b).at;
+  if (what != ZP_WHAT_GRADIENT) return zp_state_of(r, k, what) + at;
+  return s->mean ? s->mean + at : zp_sums_of(r, k, b);
 }

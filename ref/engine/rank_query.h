@@ -12,7 +12,15 @@ int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece 
 int32_t zp_copy_tp(const zp_rank *r, int32_t j);
 int32_t zp_copy_ep(const zp_rank *r, int32_t j);
 
-/* The array of flat group k that holds `what`: a master, a moment, or the reduced gradient. */
-float *zp_array_of(const zp_rank *r, int32_t k, int32_t what);
+/* The sums (fp32, or limbs) of what this rank holds of bucket b of flat group k: over the ranks
+ * after their reduction, and with `ordered` the means after MEAN. RED-4 */
+void *zp_sums_of(const zp_rank *r, int32_t k, int64_t b);
+
+/* The master, first or second moment (ZP_WHAT_…) of flat group k. */
+float *zp_state_of(const zp_rank *r, int32_t k, int32_t what);
+
+/* What this rank holds of bucket b of flat group k: of the masters, of a moment, or of the reduced
+ * gradient (after MEAN). */
+float *zp_held_of(const zp_rank *r, int32_t k, int64_t b, int32_t what);
 
 #endif

@@ -8,7 +8,7 @@ static void write_bucket(zp_rank *r, const zp_op *op)
 {
   const zp_range p = zp_whole_range(&r->lay.flat[op->flat], op->bucket);
   const float *from =
-      r->cfg->stage == 0 ? zp_array_of(r, op->flat, op->what) + p.at : r->scratch_recv;
+      r->cfg->stage == 0 ? zp_held_of(r, op->flat, op->bucket, op->what) : r->scratch_recv;
   int32_t i = r->lay.n_params;
   zp_piece g;
   while (zp_next_piece(r, op->flat, p, &i, &g)) {
@@ -146,12 +146,11 @@ void zp_rank_visit(const zp_rank *r, int32_t what, zp_visit visit, void *ctx)
     const int64_t buckets = f->use == 0 ? zp_buckets(f) : 0;
     for (int64_t b = 0; b < buckets; b++) {
       const zp_range p = zp_rank_owned(r, k, b);
+      const float *held = zp_held_of(r, k, b, what) + (p.at - zp_rank_range(r, k, b).at);
       int32_t i = r->lay.n_params;
       zp_piece g;
       while (zp_next_piece(r, k, p, &i, &g))
-        if (r->counts[g.i])
-          visit(ctx, zp_name_of(r->cfg, g.param), g.offset, g.count,
-                zp_array_of(r, k, what) + p.at + g.in);
+        if (r->counts[g.i]) visit(ctx, zp_name_of(r->cfg, g.param), g.offset, g.count, held + g.in);
     }
   }
 }

@@ -258,7 +258,7 @@ static float *held_at(const zp_engine *e, int32_t param, int32_t state, int64_t 
   const zp_rank *r = e->rank;
   const zp_held run = zp_held_from(e->o.config, &r->block, &r->lay, param, offset);
   *n = run.count < count ? run.count : count;
-  return zp_array_of(r, run.flat, state) + run.at;
+  return zp_state_of(r, run.flat, state) + run.at;
 }
 
 int zp_engine_read_state(zp_engine *e, int32_t param, int32_t state, int64_t offset, int64_t count,

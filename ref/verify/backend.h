@@ -67,12 +67,12 @@ typedef struct zp_rank_view {
   zp_coord at;
   int32_t replicas; /* R: cfg, rank and R say which block the rank is in (comm/block.h) */
   const zp_layout *lay;
-  const void *holder; /* for param and array */
+  const void *holder; /* for param and held */
   /* Entry i of the rank's stage, in the precision. */
   const void *(*param)(const void *holder, int32_t i);
-  /* What the rank holds of flat group k: ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2, or
-   * ZP_WHAT_GRADIENT for the mean. */
-  const float *(*array)(const void *holder, int32_t k, int32_t what);
+  /* What the rank holds of bucket b of flat group k (zp_local_range): ZP_WHAT_MASTER,
+   * ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2, or ZP_WHAT_GRADIENT for the mean. */
+  const float *(*held)(const void *holder, int32_t k, int64_t b, int32_t what);
   double norm;
   int32_t skipped;
   int32_t log2_scale;      /* that the step's loss was multiplied by */

@@ -22,14 +22,6 @@ static const char *what_name(int32_t what)
   }
 }
 
-static const float *array_of(const zp_rank *r, int32_t k, int32_t what)
-{
-  const zp_flat_state *f = &r->flat[k];
-  if (what == ZP_WHAT_GRADIENT) return f->mean;
-  if (what == ZP_WHAT_MASTER) return f->master;
-  return what == ZP_WHAT_MOMENT1 ? f->moment1 : f->moment2;
-}
-
 /* Where two runs of bits first differ; -1 nowhere. Which NaN comes out of two is not defined. */
 static int64_t first_difference(const float *a, const float *b, int64_t n)
 {
@@ -60,7 +52,6 @@ static int differs_in_flat(const zp_case_state *s, const zp_rank *r, int32_t k, 
                            const uint8_t *known, spot *where)
 {
   const int64_t buckets = zp_buckets(&r->lay.flat[k]);
-  const float *array = array_of(r, k, what);
   for (int64_t b = 0; b < buckets; b++) {
     const zp_range p = zp_rank_range(r, k, b);
     int32_t i = r->lay.n_params;
@@ -68,7 +59,7 @@ static int differs_in_flat(const zp_case_state *s, const zp_rank *r, int32_t k, 
     while (zp_next_piece(r, k, p, &i, &g)) {
       const float *want =
           zp_serial_get(s->serial, what, g.param, zp_copy_tp(r, g.param), zp_copy_ep(r, g.param));
-      const float *got = array + p.at + g.in;
+      const float *got = zp_held_of(r, k, b, what) + g.in;
       const int64_t d = first_difference(got, want + g.offset, g.count);
       if (d < 0 || (known != NULL && known[g.param])) continue;
       *where = (spot){r, k, g.param, g.offset + d, got[d], want[g.offset + d]};
@@ -109,7 +100,7 @@ static float *assemble(const zp_case_state *s, const spot *w)
     const zp_rank *r = s->c->cfg.stage == 0 ? w->r : zp_sim_rank(s->sim, q);
     for (int64_t b = 0; b < zp_buckets(f); b++) {
       const zp_range p = zp_rank_range(r, w->flat, b);
-      const float *from = r->flat[w->flat].mean + p.at;
+      const float *from = zp_held_of(r, w->flat, b, ZP_WHAT_GRADIENT);
       int32_t i = r->lay.n_params;
       zp_piece g;
       while (zp_next_piece(r, w->flat, p, &i, &g))
@@ -261,15 +252,15 @@ static int compare_serial(const zp_case_state *s)
 
 /* ---- Padding --------------------------------------------------------------------------------- */
 
-/* Are elements from … to-1 of the arrays of flat group k zero? 1 after a verdict. */
-static int compare_zeros(const zp_case_state *s, const zp_rank *r, int32_t k, int64_t from,
-                         int64_t to)
+/* Are elements from … to-1 of what the rank holds of bucket b zero? 1 after a verdict. */
+static int compare_zeros(const zp_case_state *s, const zp_rank *r, int32_t k, int64_t b,
+                         int64_t from, int64_t to)
 {
   static const int32_t whats[] = {ZP_WHAT_GRADIENT, ZP_WHAT_MASTER, ZP_WHAT_MOMENT1,
                                   ZP_WHAT_MOMENT2};
   for (int64_t i = from; i < to; i++) {
     for (int32_t w = 0; w < 4; w++) {
-      if (array_of(r, k, whats[w])[i] == 0) continue;
+      if (zp_held_of(r, k, b, whats[w])[i] == 0) continue;
       zp_verdict_clause(s->v, "PART-7");
       zp_verdict_say(s->v, "step %lld, ", (long long)s->v->step);
       say_rank(s->v, r);
@@ -289,10 +280,10 @@ static int compare_padding_of(const zp_case_state *s, const zp_rank *r, int32_t 
   int64_t end = 0;
   zp_piece g;
   while (zp_next_piece(r, k, p, &i, &g)) {
-    if (compare_zeros(s, r, k, p.at + end, p.at + g.in)) return 1;
+    if (compare_zeros(s, r, k, b, end, g.in)) return 1;
     end = g.in + g.count;
   }
-  return compare_zeros(s, r, k, p.at + end, p.at + p.count);
+  return compare_zeros(s, r, k, b, end, p.count);
 }
 
 /* Padding of sums, masters and moments is zero, always. PART-7 */

@@ -64,9 +64,9 @@ static void after_clamped_sum(void *ctx, zp_rank *r, const zp_op *op)
   check_contribution(r, op);
   if (op->kind != ZP_OP_MEAN || f->nonfinite != 0) return;
   zp_fault_range(r, op, &at, &n);
-  for (int64_t i = at; i < at + n; i++)
-    if (isinf(r->flat[op->flat].mean[i]))
-      r->flat[op->flat].mean[i] = copysignf(FLT_MAX, r->flat[op->flat].mean[i]);
+  float *mean = zp_fault_means(r, op);
+  for (int64_t i = 0; i < n; i++)
+    if (isinf(mean[i])) mean[i] = copysignf(FLT_MAX, mean[i]);
   r->nonfinite = 0;
 }
 
@@ -283,8 +283,7 @@ static void before_third_use(void *ctx, zp_rank *r, zp_op *op)
   for (int32_t k = 0; k < r->lay.n_flats; k++) {
     if (r->lay.flat[k].tied != op->key || uses++ < 2) continue;
     const zp_range p = zp_rank_range(r, k, op->bucket);
-    const int64_t size = zp_sum_bytes(r->cfg->reduce);
-    memset((char *)r->flat[k].reduced + p.at * size, 0, (size_t)(p.count * size));
+    memset(zp_sums_of(r, k, op->bucket), 0, (size_t)(p.count * zp_sum_bytes(r->cfg->reduce)));
   }
 }
 

@@ -77,12 +77,18 @@ static int64_t bytes_before(const zp_rank *r, int32_t k)
   return n * zp_sum_bytes(r->cfg->reduce);
 }
 
-static void copy_sums(const zp_fault_state *f, zp_rank *r, const zp_op *op, int back)
+void *zp_fault_kept_sums(const zp_fault_state *f, const zp_rank *r, const zp_op *op)
+{
+  const zp_range p = zp_rank_range(r, op->flat, op->bucket);
+  if (r->rank >= ZP_FAULT_RANKS || f->kept[r->rank] == NULL) return NULL;
+  return (char *)f->kept[r->rank] + bytes_before(r, op->flat) + p.at * zp_sum_bytes(r->cfg->reduce);
+}
+
+static void copy_sums(const zp_fault_state *f, const zp_rank *r, const zp_op *op, int back)
 {
   const zp_range p = zp_rank_range(r, op->flat, op->bucket);
   const int64_t size = zp_sum_bytes(r->cfg->reduce);
-  char *sums = (char *)r->flat[op->flat].reduced + p.at * size;
-  char *kept = (char *)f->kept[r->rank] + bytes_before(r, op->flat) + p.at * size;
+  char *sums = zp_sums_of(r, op->flat, op->bucket), *kept = zp_fault_kept_sums(f, r, op);
   memcpy(back ? sums : kept, back ? kept : sums, (size_t)(p.count * size));
 }
 
@@ -98,6 +104,11 @@ void zp_fault_keep_sums(zp_fault_state *f, zp_rank *r, const zp_op *op)
 void zp_fault_put_back_sums(const zp_fault_state *f, zp_rank *r, const zp_op *op)
 {
   if (r->rank < ZP_FAULT_RANKS && f->kept[r->rank] != NULL) copy_sums(f, r, op, 1);
+}
+
+float *zp_fault_means(const zp_rank *r, const zp_op *op)
+{
+  return zp_held_of(r, op->flat, op->bucket, ZP_WHAT_GRADIENT);
 }
 
 int zp_fault_counts(const zp_rank *r, int32_t k)

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "../comm/sim/comm_sim.h"
+#include "../engine/rank_query.h"
 #include "fault.h"
 
 struct zp_fault_state;
@@ -70,6 +71,11 @@ void zp_fault_range(const zp_rank *r, const zp_op *op, int64_t *at, int64_t *n);
  * Then puts them back. Does nothing on ranks from ZP_FAULT_RANKS on. */
 void zp_fault_keep_sums(zp_fault_state *f, zp_rank *r, const zp_op *op);
 void zp_fault_put_back_sums(const zp_fault_state *f, zp_rank *r, const zp_op *op);
+/* The copy; NULL if nothing was copied. */
+void *zp_fault_kept_sums(const zp_fault_state *f, const zp_rank *r, const zp_op *op);
+
+/* The reduced gradient of op's bucket, after MEAN. */
+float *zp_fault_means(const zp_rank *r, const zp_op *op);
 
 /* 1 when this rank counts the elements of flat group k in the statistics. */
 int zp_fault_counts(const zp_rank *r, int32_t k);

@@ -12,11 +12,12 @@ static int statistics(const zp_op *op)
   return op->kind == ZP_OP_ALL_REDUCE && op->what == ZP_WHAT_STATISTICS;
 }
 
-/* Squares of local elements [at, at + n) of flat group k join this rank's sum. */
-static void add_squares(zp_rank *r, int32_t k, int64_t at, int64_t n)
+/* Squares of elements from … from + n - 1 of what the rank holds of op's bucket join its sum. */
+static void add_squares(zp_rank *r, const zp_op *op, int64_t from, int64_t n)
 {
+  const float *mean = zp_fault_means(r, op) + from;
   if (r->block.index != 0) return; /* as the engine counts */
-  (void)zp_sumsq_add_f32(&r->squares, (const uint32_t *)(const void *)(r->flat[k].mean + at), n);
+  (void)zp_sumsq_add_f32(&r->squares, (const uint32_t *)(const void *)mean, n);
 }
 
 /* ---- Counted too often, too seldom ----------------------------------------------------------- */
@@ -36,7 +37,7 @@ static void after_ds7847_tied(void *ctx, zp_rank *r, const zp_op *op)
   if (zp_fault_counts(r, op->flat)) return;
   if (r->cfg->stage == 0 && r->at.dp != 0) return; /* once per stage, not once per replica */
   zp_fault_range(r, op, &at, &n);
-  add_squares(r, op->flat, at, n);
+  add_squares(r, op, 0, n);
 }
 
 /* A vocabulary that tensor parallelism cuts: each stage counts its shards, as parts that only it
@@ -53,7 +54,7 @@ static void after_tied_shards(void *ctx, zp_rank *r, const zp_op *op)
     if (p->tied == r->lay.flat[op->flat].tied && (!p->sharded || r->cfg->tp == 1)) return;
   }
   zp_fault_range(r, op, &at, &n);
-  add_squares(r, op->flat, at, n);
+  add_squares(r, op, 0, n);
 }
 
 static void before_ml7452(void *ctx, zp_rank *r, zp_op *op)
@@ -78,8 +79,8 @@ static void after_pt88955(void *ctx, zp_rank *r, const zp_op *op)
   zp_fault_range(r, op, &at, &n);
   part = zp_part(flat, op->bucket);
   mine = zp_block_group_index(&r->block, flat->group, -1) * part;
-  add_squares(r, op->flat, at, mine); /* its own part has been counted already */
-  add_squares(r, op->flat, at + mine + part, n - mine - part);
+  add_squares(r, op, 0, mine); /* its own part has been counted already */
+  add_squares(r, op, mine + part, n - mine - part);
 }
 
 static void before_pt170862(void *ctx, zp_rank *r, zp_op *op)
@@ -90,7 +91,7 @@ static void before_pt170862(void *ctx, zp_rank *r, zp_op *op)
            ZP_SQ_LIMBS * sizeof r->stats_in[0]);
 }
 
-/* The mean of n sums of contributions, as the engine makes it. */
+/* The mean of n sums of contributions. */
 static void mean_of(const zp_rank *r, const void *sums, int64_t from, int64_t n, float *mean)
 {
   const int64_t divisor = r->cfg->micro_batches * r->cfg->dp;
@@ -102,6 +103,12 @@ static void mean_of(const zp_rank *r, const void *sums, int64_t from, int64_t n,
       mean[i] = ((const float *)sums)[from + i] / (float)divisor;
     }
   }
+}
+
+/* Where the rank's part begins in what it holds of op's bucket. */
+static int64_t owned_from(const zp_rank *r, const zp_op *op)
+{
+  return zp_rank_owned(r, op->flat, op->bucket).at - zp_rank_range(r, op->flat, op->bucket).at;
 }
 
 /* The squares of what this rank counts of op's bucket, of `value` in the mean's place. */
@@ -128,10 +135,17 @@ static void after_ds5220(void *ctx, zp_rank *r, const zp_op *op)
   const zp_range p = zp_rank_owned(r, op->flat, op->bucket);
   float *part = malloc((size_t)(p.count + 1) * sizeof *part);
   for (int64_t i = 0; part != NULL && i < p.count; i++)
-    part[i] = r->flat[op->flat].mean[p.at + i] / (float)r->cfg->ep;
+    part[i] = zp_fault_means(r, op)[owned_from(r, op) + i] / (float)r->cfg->ep;
   r->squares = f->squares;
   if (part != NULL) recount(r, op, r->counts, part, &r->squares);
   free(part);
+}
+
+static void before_fs517(void *ctx, zp_rank *r, zp_op *op)
+{
+  keep_squares(ctx, r, op);
+  if (op->what == ZP_WHAT_GRADIENT && op->kind >= ZP_OP_FIRST_COMM && r->cfg->stage < 2)
+    zp_fault_keep_sums(ctx, r, op);
 }
 
 /* What the rank itself has added up is in the norm, not what came of it in the reduction. */
@@ -140,10 +154,12 @@ static void after_fs517(void *ctx, zp_rank *r, const zp_op *op)
   const zp_fault_state *f = ctx;
   if (op->kind != ZP_OP_MEAN || r->cfg->stage == 2) return;
   const zp_range p = zp_rank_owned(r, op->flat, op->bucket);
-  float *own = malloc((size_t)(p.count + 1) * sizeof *own);
+  const void *sums = zp_fault_kept_sums(f, r, op);
+  float *own = calloc((size_t)(p.count + 1), sizeof *own);
   r->squares = f->squares;
   if (own == NULL) return;
-  mean_of(r, r->flat[op->flat].window, p.flat, p.count, own);
+  if (sums != NULL) mean_of(r, sums, owned_from(r, op), p.count, own);
+  else zp_fault_no_memory(r);
   recount(r, op, r->counts, own, &r->squares);
   free(own);
 }
@@ -178,7 +194,7 @@ static void after_ds7967(void *ctx, zp_rank *r, const zp_op *op)
   float *mean = malloc((size_t)(p.count + 1) * sizeof *mean);
   zp_sumsq *first = first_batch(f, r); /* before_ds7967 has made it */
   if (mean != NULL && first != NULL) {
-    mean_of(r, r->flat[op->flat].reduced, p.at, p.count, mean);
+    mean_of(r, zp_sums_of(r, op->flat, op->bucket), owned_from(r, op), p.count, mean);
     recount(r, op, r->counts, mean, first);
   }
   free(mean);
@@ -190,12 +206,11 @@ static void after_ds861(void *ctx, zp_rank *r, const zp_op *op)
   const zp_fault_state *f = ctx;
   uint8_t *lines;
   if (op->kind != ZP_OP_MEAN) return;
-  const zp_range p = zp_rank_owned(r, op->flat, op->bucket);
   lines = malloc((size_t)r->lay.n_params + 1);
   r->squares = f->squares;
   for (int32_t i = 0; lines != NULL && i < r->lay.n_params; i++)
     lines[i] = r->counts[i] && r->used[i];
-  if (lines != NULL) recount(r, op, lines, r->flat[op->flat].mean + p.at, &r->squares);
+  if (lines != NULL) recount(r, op, lines, zp_fault_means(r, op) + owned_from(r, op), &r->squares);
   free(lines);
 }
 
@@ -240,9 +255,12 @@ static void before_pt90028(void *ctx, zp_rank *r, zp_op *op)
   for (int32_t k = 0; k < r->lay.n_flats; k++) {
     if (r->lay.flat[k].use != 0 || !zp_fault_counts(r, k)) continue;
     if (r->cfg->stage == 0 && r->at.dp != 0) continue;
-    for (int64_t i = 0; i < r->flat[k].extent; i++) {
-      const volatile float square = r->flat[k].mean[i] * r->flat[k].mean[i];
-      sum = sum + square;
+    for (int64_t b = 0; b < zp_buckets(&r->lay.flat[k]); b++) {
+      const float *mean = zp_held_of(r, k, b, ZP_WHAT_GRADIENT);
+      for (int64_t i = 0; i < zp_rank_range(r, k, b).count; i++) {
+        const volatile float square = mean[i] * mean[i];
+        sum = sum + square;
+      }
     }
   }
   if (!(sum >= 0 && sum < 1e38f)) return;
@@ -442,7 +460,7 @@ static const zp_ref_fault table[] = {
       "the reduction's result is not copied back before the norm is taken of the gradients",
       "dp=2,stage=1,M=2,list=9@0.0+4@0.0"},
      NULL,
-     keep_squares,
+     before_fs517,
      after_fs517},
     {{"pd36237", "ColossalAI #4795, Paddle #36237", "STAT-5",
       "the norm is summed over data parallelism alone: stages and shards have one each",

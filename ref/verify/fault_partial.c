@@ -1,6 +1,5 @@
 /* Faults of the sums over tp that sequence parallelism needs: missing, at the wrong time, twice; of
  * means under context parallelism; and of those of experts that are whole on each tp rank. */
-#include "../engine/rank_query.h"
 #include "ref_fault.h"
 
 enum { STEP = ZP_PHASE_STEP };
@@ -90,7 +89,7 @@ static void after_cp_mean(void *ctx, zp_rank *r, const zp_op *op)
   int64_t at, n;
   if (op->kind != ZP_OP_MEAN) return;
   zp_fault_range(r, op, &at, &n);
-  for (int64_t i = 0; i < n; i++) r->flat[op->flat].mean[at + i] *= cp;
+  for (int64_t i = 0; i < n; i++) zp_fault_means(r, op)[i] *= cp;
 }
 
 /* The gradients of experts are divided by the number of tp ranks, which have different experts. */
@@ -103,7 +102,7 @@ static void after_etp_mean(void *ctx, zp_rank *r, const zp_op *op)
   const zp_range p = zp_rank_range(r, op->flat, op->bucket);
   while (zp_next_piece(r, op->flat, p, &i, &g))
     for (int64_t e = 0; r->cfg->params[g.param].sharded && e < g.count; e++)
-      r->flat[op->flat].mean[p.at + g.in + e] /= (float)r->cfg->tp;
+      zp_fault_means(r, op)[g.in + e] /= (float)r->cfg->tp;
 }
 
 #define DEMO "tp=2,dp=2,stage=2,M=2,sequence=1,steps=2,list=9@0.0+6@0.0s"

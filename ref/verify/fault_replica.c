@@ -1,7 +1,6 @@
 /* Faults of hybrid sharding: the sum between replicas missing or twice, means and norms that take
  * one replica for another, an update of one replica only. */
 #include "../comm/block.h"
-#include "../engine/rank_query.h"
 #include "ref_fault.h"
 
 enum { STEP = ZP_PHASE_STEP };
@@ -44,7 +43,7 @@ static void after_mean(void *ctx, zp_rank *r, const zp_op *op)
   (void)ctx;
   if (op->kind != ZP_OP_MEAN) return;
   zp_fault_range(r, op, &at, &n);
-  for (int64_t i = 0; i < n; i++) r->flat[op->flat].mean[at + i] *= (float)r->block.replicas;
+  for (int64_t i = 0; i < n; i++) zp_fault_means(r, op)[i] *= (float)r->block.replicas;
 }
 
 /* The optimizer of the other replicas does nothing: they gather the parameters that they had. */

@@ -35,7 +35,7 @@ static void after_ds_l7(void *ctx, zp_rank *r, const zp_op *op)
   }
   if (op->kind == ZP_OP_REDUCE_SCATTER && r->cfg->stage == 2) {
     zp_fault_range(r, op, &at, &n);
-    round_run(r, (float *)r->flat[op->flat].reduced + at, n);
+    round_run(r, zp_sums_of(r, op->flat, op->bucket), n);
   }
 }
 
@@ -45,27 +45,30 @@ static void after_ds6485(void *ctx, zp_rank *r, const zp_op *op)
   (void)ctx;
   if (op->kind != ZP_OP_MEAN) return;
   zp_fault_range(r, op, &at, &n);
-  round_run(r, r->flat[op->flat].mean + at, n);
+  round_run(r, zp_fault_means(r, op), n);
+}
+
+static void keep_own(void *ctx, zp_rank *r, zp_op *op)
+{
+  if (op->what == ZP_WHAT_GRADIENT && op->kind >= ZP_OP_FIRST_COMM && r->cfg->stage < 2)
+    zp_fault_keep_sums(ctx, r, op);
 }
 
 /* The optimizer works on its rank's own gradient: the reduction's result is thrown away. */
 static void after_ds_l2(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_flat *f;
-  const float *window;
+  const float *own;
   float *sum;
-  int64_t at, n, lo;
-  (void)ctx;
+  int64_t at, n;
   if (op->what != ZP_WHAT_GRADIENT || op->kind < ZP_OP_FIRST_COMM) return;
   if (r->cfg->stage == 2 || r->cfg->reduce != ZP_ORDERED) return;
   f = &r->lay.flat[op->flat];
+  own = zp_fault_kept_sums(ctx, r, op);
+  sum = zp_sums_of(r, op->flat, op->bucket);
   zp_fault_range(r, op, &at, &n);
-  lo = op->bucket * f->capacity;
-  if (r->cfg->stage == 1)
-    lo += zp_block_group_index(&r->block, f->group, -1) * zp_part(f, op->bucket);
-  window = (const float *)r->flat[op->flat].window + lo;
-  sum = (float *)r->flat[op->flat].reduced + at;
-  for (int64_t i = 0; i < n; i++) sum[i] = window[i] * (float)f->members;
+  if (own == NULL) zp_fault_no_memory(r);
+  for (int64_t i = 0; own != NULL && i < n; i++) sum[i] = own[i] * (float)f->members;
 }
 
 /* The gathered parts are put back in another order than they were cut in. */
@@ -169,7 +172,7 @@ static void bend(zp_rank *r, const zp_op *op, float factor)
   int64_t at, n;
   if (op->kind != ZP_OP_UPDATE || r->at.pp == 0 || r->lay.flat[op->flat].tied < 0) return;
   zp_fault_range(r, op, &at, &n);
-  for (int64_t i = 0; i < n; i++) r->flat[op->flat].mean[at + i] *= factor;
+  for (int64_t i = 0; i < n; i++) zp_fault_means(r, op)[i] *= factor;
 }
 
 static void before_drift(void *ctx, zp_rank *r, zp_op *op)
@@ -200,7 +203,7 @@ static const zp_ref_fault table[] = {
       "the reduction's result is lost: each rank updates its part with its own gradient",
       "dp=2,stage=1,reduce=ordered,M=2,list=9@0.0+14@0.0"},
      NULL,
-     NULL,
+     keep_own,
      after_ds_l2},
     {{"ds2058", "DeepSpeed #2058, #2059", "STEP-8",
       "updated parameters are copied into another rank's part",

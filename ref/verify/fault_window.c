@@ -274,7 +274,7 @@ static void scale_mean(zp_rank *r, const zp_op *op, float factor)
 {
   int64_t at, n;
   zp_fault_range(r, op, &at, &n);
-  for (int64_t i = 0; i < n; i++) r->flat[op->flat].mean[at + i] *= factor;
+  for (int64_t i = 0; i < n; i++) zp_fault_means(r, op)[i] *= factor;
 }
 
 static void after_ds4957(void *ctx, zp_rank *r, const zp_op *op)

@@ -62,15 +62,9 @@ static const void *param_of(const void *holder, int32_t i)
   return r->param[i];
 }
 
-static const float *array_of(const void *holder, int32_t k, int32_t what)
+static const float *held_of(const void *holder, int32_t k, int64_t b, int32_t what)
 {
-  const zp_rank *r = holder;
-  switch (what) {
-  case ZP_WHAT_MASTER: return r->flat[k].master;
-  case ZP_WHAT_MOMENT1: return r->flat[k].moment1;
-  case ZP_WHAT_MOMENT2: return r->flat[k].moment2;
-  default: return r->flat[k].mean;
-  }
+  return zp_held_of(holder, k, b, what);
 }
 
 static zp_rank_view view_of(const zp_rank *r)
@@ -82,7 +76,7 @@ static zp_rank_view view_of(const zp_rank *r)
                        .lay = &r->lay,
                        .holder = r,
                        .param = param_of,
-                       .array = array_of,
+                       .held = held_of,
                        .skipped = r->result.skipped,
                        .log2_scale = r->result.log2_scale,
                        .next_log2_scale = r->scaler.log2_scale};

@@ -49,9 +49,9 @@ static void add_bucket(const zp_rank_view *r, json_t *all, int32_t k, int64_t b,
       runs = json_array();
       json_object_set_new(all, name, runs);
     }
-    json_array_append_new(
-        runs, json_pack("[I, o]", (json_int_t)g.offset,
-                        hexes(r->array(r->holder, k, what) + p.at + g.in, g.count, log2)));
+    json_array_append_new(runs,
+                          json_pack("[I, o]", (json_int_t)g.offset,
+                                    hexes(r->held(r->holder, k, b, what) + g.in, g.count, log2)));
   }
 }
 

@@ -31,7 +31,8 @@ static zp_range whole_range(const zp_cuda_ops *o, const zp_op *op)
 
 /* ---- Data-parallel groups -------------------------------------------------------------------- */
 
-/* Adds up the members' parts, this rank's own from where it lies, into `out`. */
+/* Adds up the members' parts, this rank's own from where it lies, into `out`, which may be the own
+ * part. */
 static int add_parts(const zp_cuda_ops *o, const zp_op *op, const char *from, int64_t n,
                      int32_t dtype, int first, void *out)
 {
@@ -82,7 +83,7 @@ static int reduce_slot(const zp_cuda_ops *o, const zp_op *op)
 {
   const int32_t precision = o->r->plan.cfg->precision;
   const char *slot = zp_cuda_slot(o->buckets, op, 0);
-  char *sum = zp_cuda_sum(&o->r->plan, o->buffers->flat[op->flat].reduced, owned_range(o, op).at);
+  char *sum = zp_cuda_sums_of(o->buffers, op->flat, owned_range(o, op));
   if (o->r->opt.native) return reduce_slot_natively(o, op, (float *)(void *)sum);
   ZP_TRY(zp_cuda_exchange_parts(o->comms, op, slot, o->buffers->recv, op->count, precision));
   ZP_TRY(add_parts(o, op, slot, op->count, precision, op->mb == 0, sum));
@@ -93,23 +94,22 @@ static int reduce_slot(const zp_cuda_ops *o, const zp_op *op)
 static int reduce_ordered(const zp_cuda_ops *o, const zp_op *op, const char *window)
 {
   const zp_range part = owned_range(o, op), local = local_range(o, op);
-  float *reduced = o->buffers->flat[op->flat].reduced;
+  void *own = zp_cuda_sums_of(o->buffers, op->flat, part);
   ZP_TRY(zp_cuda_exchange_parts(o->comms, op, window, o->buffers->recv, part.count, ZP_F32));
-  ZP_TRY(add_parts(o, op, window, part.count, ZP_F32, 1, reduced + part.at));
+  ZP_TRY(add_parts(o, op, window, part.count, ZP_F32, 1, own));
   if (op->kind != ZP_OP_ALL_REDUCE || part.count == local.count) return 0;
-  return zp_cuda_all_gather(o->comms, op, reduced + part.at, reduced + local.at, part.count,
-                            ZP_F32);
+  return zp_cuda_all_gather(o->comms, op, own, zp_cuda_sums_of(o->buffers, op->flat, local),
+                            part.count, ZP_F32);
 }
 
 /* Stages 0 and 1, `exact`. */
 static int reduce_limbs(const zp_cuda_ops *o, const zp_op *op, char *window)
 {
-  void *reduced =
-      zp_cuda_sum(&o->r->plan, o->buffers->flat[op->flat].reduced, local_range(o, op).at);
+  void *sums = zp_cuda_sums_of(o->buffers, op->flat, local_range(o, op));
   ZP_TRY(carry(o, window, whole_range(o, op).count));
   if (op->kind == ZP_OP_ALL_REDUCE)
-    return zp_cuda_all_reduce(o->comms, op, window, reduced, op->count, ZP_I64);
-  return zp_cuda_reduce_scatter(o->comms, op, window, reduced, op->count, ZP_I64);
+    return zp_cuda_all_reduce(o->comms, op, window, sums, op->count, ZP_I64);
+  return zp_cuda_reduce_scatter(o->comms, op, window, sums, op->count, ZP_I64);
 }
 
 /* The ledger has what was issued: `native` sums fp32. RED-7 */
@@ -132,7 +132,8 @@ int zp_cuda_reduce(const zp_cuda_ops *o, const zp_op *op)
   if (p->cfg->stage == 2) ZP_TRY(reduce_slot(o, op));
   else if (is_exact(o)) ZP_TRY(reduce_limbs(o, op, window));
   else if (o->r->opt.native)
-    ZP_TRY(reduce_natively(o, op, window, zp_cuda_sum(p, s->reduced, local_range(o, op).at)));
+    ZP_TRY(
+        reduce_natively(o, op, window, zp_cuda_sums_of(o->buffers, op->flat, local_range(o, op))));
   else ZP_TRY(reduce_ordered(o, op, window));
   report_reduction(o, op);
   return 0;
@@ -159,7 +160,7 @@ static int add_members(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t
 int zp_cuda_reduce_replica(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_range r = local_range(o, op);
-  void *sum = zp_cuda_sum(&o->r->plan, o->buffers->flat[op->flat].reduced, r.at);
+  void *sum = zp_cuda_sums_of(o->buffers, op->flat, r);
   if (o->r->opt.native) ZP_TRY(reduce_natively(o, op, sum, sum));
   else if (!is_exact(o)) ZP_TRY(add_members(o, op, sum, r.count));
   else {
@@ -183,7 +184,7 @@ static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
                            : zp_local_range(&p->block.cfg, &p->lay, p->block.at, k, op->bucket);
     zp_add_params add = {.dtype = exact ? ZP_I64 : ZP_F32, .members = 1, .n = n, .out = sum};
     if (r.count == 0) continue;
-    add.own_in = zp_cuda_sum(p, o->buffers->flat[k].reduced, r.at);
+    add.own_in = zp_cuda_sums_of(o->buffers, k, r);
     ZP_TRY(zp_cuda_launch(o->r, exact ? zp_kernel_add_exact : zp_kernel_add_ordered,
                           exact ? zp_launch_limbs(n, 2) : zp_launch_elements(n), &add,
                           o->r->reduce));
@@ -194,7 +195,7 @@ static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
 int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_range r = local_range(o, op);
-  void *sum = zp_cuda_sum(&o->r->plan, o->buffers->flat[op->flat].reduced, r.at);
+  void *sum = zp_cuda_sums_of(o->buffers, op->flat, r);
   ZP_TRY(add_uses(o, op, sum, r.count));
   if (o->r->opt.native) ZP_TRY(reduce_natively(o, op, sum, sum));
   else if (!is_exact(o)) ZP_TRY(add_members(o, op, sum, r.count));
@@ -230,7 +231,7 @@ static int pack(const zp_cuda_ops *o, const zp_op *op, int back)
   const zp_cuda_plan *p = &o->r->plan;
   const zp_range r = local_range(o, op);
   int64_t next = 0;
-  const packing c = {.sums = zp_cuda_sum(p, o->buffers->flat[op->flat].reduced, r.at),
+  const packing c = {.sums = zp_cuda_sums_of(o->buffers, op->flat, r),
                      .packed = o->buffers->partial,
                      .next = &next,
                      .bytes = zp_sum_bytes(p->cfg->reduce),
@@ -266,7 +267,8 @@ int zp_cuda_reduce_partial(const zp_cuda_ops *o, const zp_op *op)
 /* A launch over a bucket's sums, as they lie in memory. */
 typedef struct norm_of {
   const zp_cuda_ops *o;
-  const zp_cuda_flat *s;
+  void *sums;
+  float *mean; /* `exact` */
   zp_squares_params p;
 } norm_of;
 
@@ -284,7 +286,7 @@ static int launch_norm(norm_of *c)
   return 0;
 }
 
-/* Elements from … to - 1 of the flat group's sums, which follow those of the call before: one run,
+/* Elements from … to - 1 of the sums, which follow those of the call before: one run,
  * until counted (1: the rank counts their squares) changes. */
 static int add_norm_run(norm_of *c, int64_t from, int64_t to, int32_t counted)
 {
@@ -295,11 +297,10 @@ static int add_norm_run(norm_of *c, int64_t from, int64_t to, int32_t counted)
     return 0;
   }
   if (c->p.runs.n == ZP_RUNS_HERE) ZP_TRY(launch_norm(c));
-  c->p.runs.here[c->p.runs.n++] =
-      (zp_memory_run){.in = zp_cuda_sum(&c->o->r->plan, c->s->reduced, from),
-                      .out = c->s->mean ? c->s->mean + from : NULL,
-                      .at = counted,
-                      .count = to - from};
+  c->p.runs.here[c->p.runs.n++] = (zp_memory_run){.in = zp_cuda_sum(&c->o->r->plan, c->sums, from),
+                                                  .out = c->mean ? c->mean + from : NULL,
+                                                  .at = counted,
+                                                  .count = to - from};
   return 0;
 }
 
@@ -310,23 +311,26 @@ int zp_cuda_mean(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_cuda_plan *p = &o->r->plan;
   const zp_range r = local_range(o, op), own = owned_range(o, op);
+  float *mean = o->buffers->flat[op->flat].mean;
   norm_of c = {.o = o,
-               .s = &o->buffers->flat[op->flat],
+               .sums = zp_cuda_sums_of(o->buffers, op->flat, r),
+               .mean = mean ? mean + r.at : NULL,
                .p = {.divisor = zp_cuda_divisor(p),
                      .tally = o->memory->tally,
                      .nonfinite = &o->memory->tally->nonfinite}};
   const int sends = o->r->opt.offload, stores = is_exact(o); /* stores: means, which are sent */
-  int64_t next = r.at;
+  int64_t next = 0;
   zp_piece g = {.i = p->lay.n_params};
   if (sends && !stores) ZP_TRY(zp_cuda_offload_send_gradients(o->offload, op, r));
   while (p->block.index == 0 &&
          (g = zp_piece_next(p->cfg, &p->lay, op->flat, own, g.i)).count > 0) {
     if (!p->counted[g.i]) continue;
-    ZP_TRY(add_norm_run(&c, next, own.at + g.in, 0));
-    next = own.at + g.in + g.count;
-    ZP_TRY(add_norm_run(&c, next - g.count, next, 1));
+    const int64_t from = own.flat - r.flat + g.in;
+    ZP_TRY(add_norm_run(&c, next, from, 0));
+    next = from + g.count;
+    ZP_TRY(add_norm_run(&c, from, next, 1));
   }
-  ZP_TRY(add_norm_run(&c, next, r.at + r.count, 0));
+  ZP_TRY(add_norm_run(&c, next, r.count, 0));
   if (c.p.runs.n > 0) ZP_TRY(launch_norm(&c));
   return sends && stores ? zp_cuda_offload_send_gradients(o->offload, op, r) : 0;
 }

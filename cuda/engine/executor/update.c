@@ -9,7 +9,6 @@
 /* What the runs of one range refer to. */
 typedef struct runs_of {
   const zp_cuda_ops *o;
-  int64_t at;       /* the range's first element in the rank's arrays */
   const char *from; /* the range, in the precision */
   float *master;    /* the range, in fp32 */
 } runs_of;
@@ -31,7 +30,7 @@ static int launch_update(const zp_cuda_ops *o, zp_update_params *p)
 static void put_update(const void *ctx, zp_piece g, zp_memory_run *run)
 {
   const runs_of *c = ctx;
-  run->at = c->at + g.in;
+  run->at = g.in;
   run->out = param_at(c->o, g);
 }
 
@@ -82,16 +81,16 @@ int zp_cuda_update(const zp_cuda_ops *o, const zp_op *op)
   const zp_cuda_flat *s = &o->buffers->flat[op->flat];
   const zp_range r =
       zp_local_range(&plan->block.cfg, &plan->lay, plan->block.at, op->flat, op->bucket);
-  const runs_of c = {.o = o, .at = r.at};
-  const zp_cuda_gradient gradient = zp_cuda_gradient_of(o->buffers, op->flat);
+  const runs_of c = {.o = o};
+  const zp_cuda_gradient gradient = zp_cuda_gradient_of(o->buffers, op->flat, r);
   zp_update_params p = {.step = o->memory->state,
                         .group = o->memory->groups + plan->lay.flat[op->flat].optgroup,
                         .grad = gradient.data,
-                        .master = s->master,
-                        .m = s->moment1,
-                        .v = s->moment2,
+                        .master = s->master + r.at,
+                        .m = s->moment1 + r.at,
+                        .v = s->moment2 + r.at,
                         .divisor = gradient.divisor,
-                        .real = r.at + r.real,
+                        .real = r.real,
                         .dtype = plan->cfg->precision};
   int32_t i = plan->lay.n_params;
   if (o->r->opt.offload) return update_offloaded(o, op, r);
@@ -102,7 +101,6 @@ int zp_cuda_update(const zp_cuda_ops *o, const zp_op *op)
   }
   p.runs.n = 1;
   p.runs.here[0].out = s->params ? view_part(o, op) : o->buffers->send;
-  p.runs.here[0].at = r.at;
   p.runs.here[0].count = r.count;
   zp_cuda_lay_runs(&p.runs);
   return launch_update(o, &p);

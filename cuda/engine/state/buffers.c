@@ -34,7 +34,7 @@ int zp_cuda_buffers_open_flat(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_
   zp_cuda_flat *s = &b->flat[k];
   if (p->cfg->stage < 2)
     ZP_TRY(zp_cuda_allocate_zeros(a, &use->window, &s->window, zp_padded(f), sum));
-  ZP_TRY(zp_cuda_allocate_zeros(a, &use->reduced, &s->reduced, extent, sum));
+  else ZP_TRY(zp_cuda_allocate_zeros(a, &use->reduced, &s->reduced, extent, sum));
   if (f->use != 0) return 0;
   if (zp_has_views(p->cfg, &p->lay, k))
     ZP_TRY(zp_cuda_allocate_zeros(a, &use->params, &s->params, zp_padded(f),
@@ -111,11 +111,18 @@ float *zp_cuda_state_array(const zp_cuda_buffers *b, int32_t k, int32_t what)
   return what == ZP_WHAT_MOMENT1 ? s->moment1 : s->moment2;
 }
 
-zp_cuda_gradient zp_cuda_gradient_of(const zp_cuda_buffers *b, int32_t k)
+void *zp_cuda_sums_of(const zp_cuda_buffers *b, int32_t k, zp_range r)
+{
+  const zp_cuda_plan *p = &b->r->plan;
+  const zp_cuda_flat *s = &b->flat[k];
+  return p->cfg->stage == 2 ? zp_cuda_sum(p, s->reduced, r.at) : zp_cuda_sum(p, s->window, r.flat);
+}
+
+zp_cuda_gradient zp_cuda_gradient_of(const zp_cuda_buffers *b, int32_t k, zp_range r)
 {
   const zp_cuda_flat *s = &b->flat[k];
-  if (s->mean) return (zp_cuda_gradient){s->mean, 0};
-  return (zp_cuda_gradient){s->reduced, zp_cuda_divisor(&b->r->plan)};
+  if (s->mean) return (zp_cuda_gradient){s->mean + r.at, 0};
+  return (zp_cuda_gradient){zp_cuda_sums_of(b, k, r), zp_cuda_divisor(&b->r->plan)};
 }
 
 int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err)
@@ -124,8 +131,8 @@ int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err)
   ZP_INVARIANT(err, -1, b->send && b->recv);
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_cuda_flat *s = &b->flat[k];
-    ZP_INVARIANT(err, -1, s->reduced);
     ZP_INVARIANT(err, -1, !s->window == (p->cfg->stage == 2));
+    ZP_INVARIANT(err, -1, !s->reduced == (p->cfg->stage < 2));
     ZP_INVARIANT(err, -1, !s->master == (p->lay.flat[k].use != 0));
     ZP_INVARIANT(err, -1, !s->master == !(s->moment1 && s->moment2));
     ZP_INVARIANT(err, -1, !s->mean == !(s->master && p->cfg->reduce == ZP_EXACT));

@@ -2,12 +2,15 @@
 #ifndef ZP_CUDA_BUFFERS_H
 #define ZP_CUDA_BUFFERS_H
 
+#include "../../../ref/engine/window.h"
 #include "../device/memory.h"
 
 /* The arrays of one flat group. What is offloaded is pinned host memory. */
 typedef struct zp_cuda_flat {
-  void *window;  /* stages 0, 1: (padded) sums of this rank's micro-batches */
-  void *reduced; /* (extent) sums over the ranks */
+  /* stages 0, 1: (padded) sums of this rank's micro-batches; what the rank holds of them becomes
+   * sums over the ranks, in place */
+  void *window;
+  void *reduced; /* stage 2: (extent) sums over the ranks */
   /* (extent); NULL for a further use of a tied key, which the holder updates. mean: `exact` only */
   float *mean, *master, *moment1, *moment2;
   void *params; /* (padded) all parameters, in the precision; NULL: entries have their own */
@@ -35,13 +38,16 @@ void zp_cuda_buffers_close(zp_cuda_buffers *b); /* the lists alone */
 /* The master, first or second moment (ZP_WHAT_…) of flat group k. */
 float *zp_cuda_state_array(const zp_cuda_buffers *b, int32_t k, int32_t what);
 
-/* What the update of flat group k reads: with `exact` its means, divisor = 0; else its fp32 sums,
- * which it divides by `divisor`, D·M. RED-4 */
+/* The sums (fp32, or limbs) of range r of flat group k, which the rank holds. */
+void *zp_cuda_sums_of(const zp_cuda_buffers *b, int32_t k, zp_range r);
+
+/* What the update of range r of flat group k reads: with `exact` the means, divisor = 0; else fp32
+ * sums, which it divides by `divisor`, D·M. RED-4 */
 typedef struct zp_cuda_gradient {
-  const float *data; /* (extent) */
+  const float *data; /* (r.count) */
   int64_t divisor;
 } zp_cuda_gradient;
-zp_cuda_gradient zp_cuda_gradient_of(const zp_cuda_buffers *b, int32_t k);
+zp_cuda_gradient zp_cuda_gradient_of(const zp_cuda_buffers *b, int32_t k, zp_range r);
 
 /* 0, or ZP_E_INTERNAL in *err. */
 int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err);

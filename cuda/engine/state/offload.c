@@ -58,11 +58,11 @@ void zp_cuda_offload_close(const zp_cuda_offload *o)
 
 int zp_cuda_offload_send_gradients(const zp_cuda_offload *o, const zp_op *op, zp_range r)
 {
-  const float *from = zp_cuda_gradient_of(o->buffers, op->flat).data;
+  const float *from = zp_cuda_gradient_of(o->buffers, op->flat, r).data;
   float *to = o->buffers->flat[op->flat].gradient_host;
   ZP_TRY(zp_cuda_record(o->r, ZP_SYNC_AVERAGED_RECORD, o->averaged, o->r->reduce));
   ZP_TRY(zp_cuda_wait(o->r, ZP_SYNC_AVERAGED_WAIT, o->copy, o->averaged));
-  ZP_CUDA(o->r, cudaMemcpyAsync(to + r.at, from + r.at, (size_t)r.count * sizeof *to,
+  ZP_CUDA(o->r, cudaMemcpyAsync(to + r.at, from, (size_t)r.count * sizeof *to,
                                 cudaMemcpyDeviceToHost, o->copy));
   return 0;
 }
@@ -102,7 +102,7 @@ static int update_range(const zp_cuda_offload *o, const zp_op *op, zp_range r)
   const zp_cuda_flat *s = &o->buffers->flat[op->flat];
   const zp_host_update u = {.group = o->groups + p->lay.flat[op->flat].optgroup,
                             .grad = s->gradient_host + r.at,
-                            .divisor = zp_cuda_gradient_of(o->buffers, op->flat).divisor,
+                            .divisor = zp_cuda_gradient_of(o->buffers, op->flat, r).divisor,
                             .master = s->master + r.at,
                             .m = s->moment1 + r.at,
                             .v = s->moment2 + r.at,

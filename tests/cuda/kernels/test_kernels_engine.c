@@ -65,19 +65,18 @@ static void add(job *j, zp_rank *r, const zp_op *op)
              &p);
 }
 
-/* Elements from … to - 1 of the rank's sums. */
+/* Elements from … to - 1 of what the rank holds of the bucket. */
 static void add_run(zp_memory_run *run, zp_squares_params *p, const zp_rank *r, const zp_op *op,
                     int64_t from, int64_t to, int counted)
 {
-  const zp_flat_state *s = &r->flat[op->flat];
-  const int exact = r->cfg->reduce == ZP_EXACT;
+  const char *sums = zp_sums_of(r, op->flat, op->bucket);
+  float *mean = zp_held_of(r, op->flat, op->bucket, ZP_WHAT_GRADIENT);
   if (from == to) return;
   cr_assert_lt(p->runs.n, RUNS);
-  run[p->runs.n++] =
-      (zp_memory_run){.in = (const char *)s->reduced + from * zp_sum_bytes(r->cfg->reduce),
-                      .out = exact ? s->mean + from : NULL,
-                      .at = counted,
-                      .count = to - from};
+  run[p->runs.n++] = (zp_memory_run){.in = sums + from * zp_sum_bytes(r->cfg->reduce),
+                                     .out = r->cfg->reduce == ZP_EXACT ? mean + from : NULL,
+                                     .at = counted,
+                                     .count = to - from};
 }
 
 /* The sums of what the rank holds; squares are those of the entries that it counts, in its part. */
@@ -90,18 +89,18 @@ static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
   zp_squares_params p = {.divisor = r->cfg->micro_batches * r->cfg->dp,
                          .tally = &d->tally,
                          .nonfinite = &r->nonfinite};
-  int64_t next = here.at;
+  int64_t next = 0;
   int32_t i = r->lay.n_params;
   zp_piece g;
   memset(run, 0, sizeof run);
   while (r->block.index == 0 && zp_next_piece(r, op->flat, own, &i, &g)) {
-    const int64_t from = own.at + g.in;
+    const int64_t from = own.flat - here.flat + g.in;
     if (!r->counts[g.i]) continue;
     add_run(run, &p, r, op, next, from, 0);
     add_run(run, &p, r, op, from, from + g.count, 1);
     next = from + g.count;
   }
-  add_run(run, &p, r, op, next, here.at + here.count, 0);
+  add_run(run, &p, r, op, next, here.count, 0);
   p.runs.table = run;
   p.runs.tiles = zp_runs_lay(run, p.runs.n);
   kernel_run(&j->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
@@ -161,7 +160,8 @@ static void update(job *j, device *d, zp_rank *r, const zp_op *op)
   zp_piece g;
   memset(run, 0, sizeof run);
   p.dtype = r->cfg->precision;
-  p.grad = s->mean + at; /* `ordered`: the sums, which zp_kernel_mean_ordered leaves */
+  /* `ordered`: the sums, which zp_kernel_mean_ordered leaves */
+  p.grad = zp_held_of(r, op->flat, op->bucket, ZP_WHAT_GRADIENT);
   p.divisor = r->cfg->reduce == ZP_EXACT ? 0 : r->cfg->micro_batches * r->cfg->dp;
   p.master = s->master + at;
   p.m = s->moment1 + at;
@@ -240,14 +240,18 @@ static void same_floats(const float *a, const float *b, int64_t n, const char *w
 }
 
 /* The kernels leave `ordered` sums as they are; the interpreter has divided its own. */
-static void same_means(const zp_rank *r, const zp_flat_state *s, const zp_flat_state *t, int64_t i)
+static void same_means(const zp_rank *a, const zp_rank *b, int32_t k, int64_t i)
 {
-  float *mean = malloc((size_t)t->extent * 4 + 4);
-  memcpy(mean, t->mean, (size_t)t->extent * 4);
-  if (r->cfg->reduce != ZP_EXACT)
-    zp_ordered_mean_f32(mean, t->mean, r->cfg->micro_batches * r->cfg->dp, t->extent);
-  same_floats(s->mean, mean, s->extent, "mean", i);
-  free(mean);
+  const int64_t divisor = a->cfg->micro_batches * a->cfg->dp;
+  for (int64_t bucket = 0; bucket < zp_buckets(&a->lay.flat[k]); bucket++) {
+    const int64_t n = zp_rank_range(a, k, bucket).count;
+    const float *got = zp_held_of(b, k, bucket, ZP_WHAT_GRADIENT);
+    float *mean = malloc((size_t)n * sizeof *mean);
+    if (a->cfg->reduce == ZP_EXACT) memcpy(mean, got, (size_t)n * sizeof *mean);
+    else zp_ordered_mean_f32(mean, got, divisor, n);
+    same_floats(zp_held_of(a, k, bucket, ZP_WHAT_GRADIENT), mean, n, "mean", i);
+    free(mean);
+  }
 }
 
 static void same_rank(const zp_rank *a, const zp_rank *b, int64_t i)
@@ -257,7 +261,7 @@ static void same_rank(const zp_rank *a, const zp_rank *b, int64_t i)
   for (int32_t k = 0; k < a->lay.n_flats; k++) {
     const zp_flat_state *s = &a->flat[k], *t = &b->flat[k];
     if (a->lay.flat[k].use != 0) continue;
-    same_means(a, s, t, i);
+    same_means(a, b, k, i);
     same_floats(s->master, t->master, s->extent, "master", i);
     same_floats(s->moment1, t->moment1, s->extent, "moment 1", i);
     same_floats(s->moment2, t->moment2, s->extent, "moment 2", i);

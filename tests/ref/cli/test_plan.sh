@@ -93,11 +93,11 @@ memory() { # memory NAME EXPECTED ARGS: window, slots, reduced, mean, state, scr
     .scratch] == $want and .total == ([.parameters, .window, .slots, .reduced, .mean, .state,
     .scratch, .program] | add)" plan --json --rank 1 --config "$tmp/five.json" "$@"
 }
-memory ordered_0 '[10, 24, 0, 24, 0, 72, 36]' --stage 0 --reduce ordered
-memory ordered_1 '[12, 24, 0, 12, 0, 36, 36]' --stage 1 --reduce ordered
+memory ordered_0 '[10, 24, 0, 0, 0, 72, 36]' --stage 0 --reduce ordered
+memory ordered_1 '[12, 24, 0, 0, 0, 36, 36]' --stage 1 --reduce ordered
 memory ordered_2 '[12, 0, 24, 12, 0, 36, 36]' --stage 2 --reduce ordered
-memory exact_0 '[10, 432, 0, 432, 24, 72, 444]' --stage 0 --reduce exact
-memory exact_1 '[12, 432, 0, 216, 12, 36, 228]' --stage 1 --reduce exact
+memory exact_0 '[10, 432, 0, 0, 24, 72, 444]' --stage 0 --reduce exact
+memory exact_1 '[12, 432, 0, 0, 12, 36, 228]' --stage 1 --reduce exact
 memory exact_2 '[12, 0, 24, 216, 12, 36, 228]' --stage 2 --reduce exact
 printf '{"tied_keys":1,"params":[{"numel":5,"tied":0},{"numel":5,"tied":0}]}' >"$tmp/shared.json"
 json memory_counts_shared_storage_once '.rank[0].memory.parameters == 10' \
@@ -111,7 +111,7 @@ expect 0 'bucket 0: 5 elements, padded to 6, parts of 3' shards_table \
   plan --rank 1 --shards --config "$tmp/five.json"
 expect 0 '  0 +0 +2 +0 +p0 +3$' shards_table_has_the_run \
   plan --rank 1 --shards --config "$tmp/five.json"
-expect 0 '^Warning: exact sums of 72 bytes an element take 648 B of rank 0' \
+expect 0 '^Warning: exact sums of 72 bytes an element take 432 B of rank 0' \
   exact_sums_of_all_elements_are_warned_of plan --config "$tmp/five.json" --stage 1 --reduce exact
 json the_warning_is_in_json '.rank[0].warning | startswith("exact sums of 72 bytes")' \
   plan --json --rank 0 --config "$tmp/five.json" --stage 0 --reduce exact

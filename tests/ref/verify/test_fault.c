@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../../../ref/base/clock.h"
+#include "../../../ref/engine/rank_query.h"
 #include "../../../ref/verify/case_process.h"
 #include "../../../ref/verify/ref_fault.h"
 
@@ -137,7 +138,8 @@ static void after_stale_padding(void *f, zp_rank *r, const zp_op *op)
   const zp_range p =
       op->kind == ZP_OP_MEAN ? zp_rank_range(r, op->flat, op->bucket) : (zp_range){0};
   (void)f;
-  for (int64_t i = p.real; i < p.count; i++) r->flat[op->flat].mean[p.at + i] = 3;
+  for (int64_t i = p.real; i < p.count; i++)
+    zp_held_of(r, op->flat, op->bucket, ZP_WHAT_GRADIENT)[i] = 3;
 }
 
 /* spec: PART-7 */
