@@ -16,19 +16,6 @@ int64_t zp_counted_calls(const zp_counted_rank *w)
   return calls;
 }
 
-int64_t zp_counted_created(const zp_counted_rank *w)
-{
-  static const char *const makers[] = {"cudaMalloc",      "cudaHostAlloc",    "cudaHostRegister",
-                                       "cudaEventCreate", "cudaStreamCreate", "ncclCommInit",
-                                       "ncclCommSplit"};
-  int64_t n, calls = 0;
-  const simdev_call_count *c = simdev_calls(w->run->sim, w->rank, &n);
-  for (int64_t i = 0; i < n; i++)
-    for (size_t k = 0; k < sizeof makers / sizeof *makers; k++)
-      if (strncmp(c[i].name, makers[k], strlen(makers[k])) == 0) calls += c[i].calls;
-  return calls;
-}
-
 void zp_counted_calls_begin(zp_counted_rank *w)
 {
   int64_t n;

@@ -6,8 +6,6 @@
 
 /* All so far. */
 int64_t zp_counted_calls(const zp_counted_rank *w);
-/* Those that allocate, or create a stream, an event or a communicator. */
-int64_t zp_counted_created(const zp_counted_rank *w);
 /* w->call: the calls between these two, without the model's. */
 void zp_counted_calls_begin(zp_counted_rank *w);
 void zp_counted_calls_end(zp_counted_rank *w);

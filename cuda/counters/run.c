@@ -221,10 +221,10 @@ static int train(zp_counted_rank *w)
   TRY(zp_cuda_init(w->e));
   for (w->step = 0; w->step < ZP_COUNTED_STEPS; w->step++) {
     TRY(run_step(w));
-    if (w->step == 0) w->created = -zp_counted_created(w);
+    if (w->step == 0) w->created = -simdev_created(w->run->sim, w->rank);
     TRY(zp_cuda_get(w->e, &s));
   }
-  w->created += zp_counted_created(w);
+  w->created += simdev_created(w->run->sim, w->rank);
   w->after = simdev_memory_of(w->run->sim, w->rank);
   TRY(read_layout(w));
   if (!s.decision.skipped) return 0;
@@ -257,6 +257,7 @@ int zp_counted_run_open(zp_counted_run *r, const zp_counters_job *job, zp_error 
 {
   /* where simdev's seed would choose, the choice of an idle device */
   const simdev_options o = {.seed = 1,
+                            .register_memory = SIMDEV_NEVER, /* whose bytes are not counted */
                             .order = SIMDEV_FIFO,
                             .one_comm_kernel = SIMDEV_NEVER,
                             .serialize_streams = SIMDEV_NEVER,

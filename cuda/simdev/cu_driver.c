@@ -16,8 +16,8 @@ static CUresult result_of(cudaError_t e)
   }
 }
 
-/* Not an access for the race detector: hosts read such a word while it is written. It orders
- * nothing else. */
+/* An atomic access for the race detector: hosts read such a word while it is written, and then by
+ * an atomic access, too. It orders nothing else. */
 static CUresult write_value(const void *pc, CUstream stream, CUdeviceptr to, cuuint32_t value)
 {
   simdev *s = sd_now;

@@ -56,22 +56,13 @@ static int load(simdev *s, const sd_host *h, const void *func)
   return 0;
 }
 
-/* Waits for all items of the device's streams; this orders nothing for the host. */
-static cudaError_t wait_for_idle(simdev *s, sd_host *h)
-{
-  for (sd_stream *st = s->rank[h->agent.rank].streams.all; st; st = st->next)
-    if (st->device == h->device && st->last && sd_host_block_on(h, st->last))
-      return sd_wait_error(h);
-  return cudaSuccess;
-}
-
 cudaError_t sd_load_late(sd_host *h, const simdev_kernel *kernel)
 {
   simdev *s = sd_now;
   if (is_loaded(s, h, kernel)) return cudaSuccess;
   if (s->kernels.late_loads++ == 0) s->kernels.late_kernel = kernel->name;
   if (load(s, h, kernel)) return cudaErrorMemoryAllocation;
-  return s->choice.lazy ? wait_for_idle(s, h) : cudaSuccess;
+  return s->choice.lazy ? sd_host_wait_for_idle(h) : cudaSuccess;
 }
 
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *func)

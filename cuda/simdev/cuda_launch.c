@@ -11,11 +11,14 @@ static int bad_geometry(dim3 grid, dim3 block)
          (uint64_t)block.x * block.y * block.z > THREADS_MAX;
 }
 
-/* All blocks of a stream use one buffer, as they run one after the other. */
-static int room_for_shared(simdev *s, sd_stream *st, size_t bytes)
+/* For all blocks that run at a time. */
+static int room_for_shared(simdev *s, sd_stream *st, const sd_kernel_item *k)
 {
+  const uint64_t blocks = (uint64_t)k->grid[0] * k->grid[1] * k->grid[2];
+  const size_t bytes =
+      sd_shared_of_block(k->shared) * (blocks < SD_BLOCKS ? (size_t)blocks : SD_BLOCKS);
   if (bytes <= st->shared_bytes) return 0;
-  st->shared = sd_arena_alloc(&s->arena, (bytes + 255) & ~(size_t)255);
+  st->shared = sd_arena_alloc(&s->arena, bytes);
   st->shared_bytes = st->shared ? bytes : 0;
   return st->shared ? 0 : -1;
 }
@@ -79,11 +82,12 @@ static cudaError_t launch(const void *pc, const void *func, dim3 grid, dim3 bloc
   e = sd_load_late(h, kernel);
   if (e) return sd_error(h, e);
   item = make_launch(h, st, kernel, args, pc);
-  if (!item || room_for_shared(s, st, shared)) return sd_error(h, cudaErrorMemoryAllocation);
+  if (!item) return sd_error(h, cudaErrorMemoryAllocation);
   k = &item->u.kernel;
   k->shared = shared;
   k->grid[0] = grid.x, k->grid[1] = grid.y, k->grid[2] = grid.z;
   k->block[0] = block.x, k->block[1] = block.y, k->block[2] = block.z;
+  if (room_for_shared(s, st, k)) return sd_error(h, cudaErrorMemoryAllocation);
   sd_item_issue(s, item);
   return cudaSuccess;
 }

@@ -16,6 +16,7 @@ static cudaError_t create(const char *name, const void *pc, cudaStream_t *stream
   st = sd_stream_make(sd_now, h->agent.rank, h->device, flags,
                       sd_now->rank[h->agent.rank].streams.created++);
   if (!st) return sd_error(h, cudaErrorMemoryAllocation);
+  sd_now->rank[h->agent.rank].created++;
   st->call = h->call;
   st->priority = priority;
   *stream = (cudaStream_t)st;
@@ -160,6 +161,7 @@ static cudaError_t create_event(const char *name, const void *pc, cudaEvent_t *e
   if (!ev) return sd_error(h, cudaErrorMemoryAllocation);
   ev->mark = SD_MARK_EVENT;
   ev->id = s->rank[h->agent.rank].events++;
+  s->rank[h->agent.rank].created++;
   ev->rank = h->agent.rank;
   ev->device = h->device;
   ev->call = h->call;

@@ -25,8 +25,9 @@ struct sd_host {
   sd_fiber *fiber;
   void *fake_stack;
   int result;
-  int32_t call; /* the rank's number of its current call */
-  int64_t tag;  /* of what it issues */
+  int32_t for_idle; /* it waits until its device is idle, not for one item's result */
+  int32_t call;     /* the rank's number of its current call */
+  int64_t tag;      /* of what it issues */
   const char *call_name;
   const void *call_pc;
   const sd_item *blocked_by;
@@ -73,6 +74,8 @@ void sd_host_stop(simdev *s, sd_host *h);
 /* host_wait.c */
 /* Blocks until the item has ended, and acquires nothing; -1: it will not end. */
 int sd_host_block_on(sd_host *h, sd_item *item);
+/* Waits for all items that the device's streams have now; this orders nothing for the host. */
+cudaError_t sd_host_wait_for_idle(sd_host *h);
 cudaError_t sd_wait_error(const sd_host *h); /* what a call returns after that -1 */
 /* A poll found nothing. item: what the host polls for, or NULL. */
 void sd_host_park(sd_host *h, sd_item *item);

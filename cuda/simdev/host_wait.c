@@ -16,6 +16,16 @@ int sd_host_block_on(sd_host *h, sd_item *item)
   return s->found.verdict || (item && !item->done) ? -1 : 0;
 }
 
+cudaError_t sd_host_wait_for_idle(sd_host *h)
+{
+  cudaError_t e = cudaSuccess;
+  h->for_idle = 1;
+  for (sd_stream *st = sd_now->rank[h->agent.rank].streams.all; st && !e; st = st->next)
+    if (st->device == h->device && st->last && sd_host_block_on(h, st->last)) e = sd_wait_error(h);
+  h->for_idle = 0;
+  return e;
+}
+
 cudaError_t sd_wait_error(const sd_host *h)
 {
   const cudaError_t sticky = sd_now->rank[h->agent.rank].process.sticky;

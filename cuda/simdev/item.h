@@ -12,6 +12,15 @@ struct sd_event {
   uint64_t *shared_sync; /* SIMDEV_WEAK_EVENTS: one sync address for all records */
 };
 
+/* Blocks of a kernel that are on the device at a time. */
+enum { SD_BLOCKS = 8 };
+
+/* Shared memory of a block, with what aligns the next block's. */
+static inline size_t sd_shared_of_block(size_t bytes)
+{
+  return (bytes + 255) & ~(size_t)255;
+}
+
 typedef struct sd_kernel_item {
   const simdev_kernel *kernel;
   void *params;
@@ -38,6 +47,7 @@ struct sd_item {
   sd_item **deps;
   int32_t dep_count, dep_at;
   uint64_t issue, serial; /* numbers over all ranks; over the rank's device */
+  uint64_t place;         /* in its hardware queue, from 1; 0: in none */
   int64_t begin;
   const char *name;
   const void *pc;

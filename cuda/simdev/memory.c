@@ -22,17 +22,25 @@ static size_t padded(size_t bytes)
 }
 
 /* sign 1: allocated; -1: freed. */
-static void account(simdev_memory *m, const sd_alloc *a, int sign)
+static void account(simdev *s, const sd_alloc *a, int sign)
 {
+  sd_rank *r = &s->rank[a->rank];
+  simdev_memory *m = &r->memory;
   uint64_t *live = a->kind == SD_DEVICE ? &m->device : &m->pinned;
   uint64_t *peak = a->kind == SD_DEVICE ? &m->device_peak : &m->pinned_peak;
   *live += (uint64_t)sign * a->bytes;
+  r->created += sign > 0;
   if (*live > *peak) *peak = *live;
 }
 
 simdev_memory simdev_memory_of(const simdev *s, int32_t rank)
 {
   return s->rank[rank].memory;
+}
+
+int64_t simdev_created(const simdev *s, int32_t rank)
+{
+  return s->rank[rank].created;
 }
 
 cudaError_t sd_memory_allocate(sd_host *h, sd_memory_kind kind, size_t bytes, void **p)
@@ -62,7 +70,7 @@ cudaError_t sd_memory_allocate(sd_host *h, sd_memory_kind kind, size_t bytes, vo
     r->owner[u++] = (int32_t)(r->n - 1);
   r->next += padded(bytes);
   if (kind == SD_DEVICE) rank->used[h->device] += bytes;
-  account(&rank->memory, a, 1);
+  account(s, a, 1);
   sd_unprotect(s);
   sd_memory_poison(s, a->at, bytes, 0);
   sd_set_bytes(a->at + bytes, CANARY, padded(bytes) - bytes);
@@ -157,7 +165,7 @@ static void retire(simdev *s, sd_alloc *a, int32_t call)
   a->freed = 1;
   a->freed_call = call;
   if (a->kind == SD_DEVICE) s->rank[a->rank].used[a->device] -= a->bytes;
-  account(&s->rank[a->rank].memory, a, -1);
+  account(s, a, -1);
   sd_race_write(a->at, a->bytes);
   sd_memory_poison(s, a->at, a->bytes, 1);
   ASAN_POISON_MEMORY_REGION(a->at, a->bytes);
@@ -189,6 +197,54 @@ cudaError_t sd_memory_release(sd_host *h, sd_memory_kind kind, void *p)
   sd_race_leave();
   return cudaSuccess;
 }
+
+/* ---- Registered memory ----------------------------------------------------------------------- */
+
+static int overlaps(const simdev *s, const char *p, size_t bytes)
+{
+  if (sd_memory_kind_of(s, p) != SD_PAGEABLE) return 1;
+  for (int64_t i = 0; i < s->memory.registered_n; i++) {
+    const sd_alloc *a = &s->memory.registered[i];
+    if (a->at < p + bytes && p < a->at + a->bytes) return 1;
+  }
+  return 0;
+}
+
+cudaError_t sd_memory_register(sd_host *h, void *p, size_t bytes)
+{
+  simdev *s = sd_now;
+  sd_memory *m = &s->memory;
+  sd_alloc *a;
+  if (!p || bytes == 0) return cudaErrorInvalidValue;
+  if (!s->choice.registers) return cudaErrorNotSupported;
+  if (overlaps(s, p, bytes)) return cudaErrorHostMemoryAlreadyRegistered;
+  if (sd_arena_grow(&s->arena, (void **)&m->registered, m->registered_n, &m->registered_cap,
+                    sizeof *m->registered))
+    return cudaErrorMemoryAllocation;
+  a = &m->registered[m->registered_n++];
+  *a = (sd_alloc){.at = p,
+                  .bytes = bytes,
+                  .rank = h->agent.rank,
+                  .device = h->device,
+                  .call = h->call,
+                  .kind = SD_PINNED};
+  account(s, a, 1);
+  return cudaSuccess;
+}
+
+cudaError_t sd_memory_unregister(sd_host *h, void *p)
+{
+  simdev *s = sd_now;
+  sd_alloc *a = sd_memory_registered(s, p);
+  if (!p) return cudaErrorInvalidValue;
+  if (!a || a->at != p || a->rank != h->agent.rank) return cudaErrorHostMemoryNotRegistered;
+  check_pending(s, a, NULL);
+  account(s, a, -1);
+  *a = s->memory.registered[--s->memory.registered_n];
+  return cudaSuccess;
+}
+
+/* ---- Use ------------------------------------------------------------------------------------- */
 
 /* cudaFreeAsync, when its stream executes it. */
 void sd_memory_free_item(simdev *s, sd_item *item)

@@ -26,6 +26,8 @@ typedef struct sd_region {
 
 typedef struct sd_memory {
   sd_region device, pinned;
+  sd_alloc *registered; /* host memory that cudaHostRegister has pinned, in no order */
+  int64_t registered_n, registered_cap;
   uint32_t poison;
 } sd_memory;
 
@@ -36,6 +38,9 @@ void sd_memory_reset(simdev *s);
 /* The allocation at p or the last one before it; NULL: pageable memory, or before all of them. */
 sd_alloc *sd_memory_find(const simdev *s, const void *p);
 
+/* The registered memory that p lies in, or NULL. */
+sd_alloc *sd_memory_registered(const simdev *s, const void *p);
+
 /* protect.c: device memory is inaccessible to hosts. Nothing where the option is not set. */
 void sd_protect(simdev *s);
 void sd_unprotect(simdev *s);
@@ -45,6 +50,9 @@ void sd_protect_end(simdev *s);
 /* memory.c */
 cudaError_t sd_memory_allocate(sd_host *h, sd_memory_kind kind, size_t bytes, void **p);
 cudaError_t sd_memory_release(sd_host *h, sd_memory_kind kind, void *p);
+/* cudaHostRegister and cudaHostUnregister of the program's own memory. */
+cudaError_t sd_memory_register(sd_host *h, void *p, size_t bytes);
+cudaError_t sd_memory_unregister(sd_host *h, void *p);
 void sd_memory_free_item(simdev *s, sd_item *item);
 void sd_memory_check_guards(simdev *s);
 void sd_memory_poison(simdev *s, void *p, size_t n, int freed);

@@ -59,6 +59,7 @@ sd_comm *sd_comm_make(sd_host *h, const ncclConfig_t *config, const sd_comm *par
   sd_comm *comm = sd_arena_alloc(&s->arena, sizeof *comm);
   const char *name = config ? config->commName : NULL;
   if (!comm) return NULL;
+  s->rank[h->agent.rank].created++;
   comm->mark = SD_MARK_COMM;
   comm->rank = h->agent.rank;
   comm->device = parent ? parent->device : h->device;

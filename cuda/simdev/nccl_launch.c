@@ -99,7 +99,7 @@ static int at_heads(const sd_launch *l)
 static int can_begin(const simdev *s, const sd_launch *l)
 {
   const int32_t rank = l->comm->rank, device = l->comm->device;
-  if (!at_heads(l)) return 0;
+  if (!at_heads(l) || !sd_queue_is_next(s, l->item[0])) return 0;
   if (l->before_comm && !l->before_comm->ended) return 0;
   if (l->comm->aborted) return 1;
   if (l->before_device && !l->before_device->started) return 0;
@@ -217,6 +217,7 @@ static void begin(simdev *s, sd_launch *l)
   sd_progress(s);
   l->started = 1;
   s->nccl_state->rank[l->comm->rank].running[l->comm->device]++;
+  sd_queue_begin(s, l->item[0]);
   if (l->comm->aborted) return;
   for (sd_op *op = l->ops; op; op = op->next) {
     op->started = 1;
@@ -357,6 +358,11 @@ void sd_launch_step(simdev *s, sd_item *item)
   if (!l->started) return;
   sd_stream_update(s, item->stream);
   sd_launch_recheck(s, l->comm->rank);
+}
+
+int sd_launch_is_first(const sd_item *item)
+{
+  return item == item->u.launch->item[0];
 }
 
 int sd_launch_uses(const sd_item *item, const char *low, const char *high)

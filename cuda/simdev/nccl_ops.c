@@ -84,6 +84,7 @@ const sd_nccl_ops sd_nccl_ops_table = {
     .is_ready = sd_launch_is_ready,
     .step = sd_launch_step,
     .uses = sd_launch_uses,
+    .is_first = sd_launch_is_first,
     .run_job = run_job,
     .run_deferred = run_deferred,
     .report_lost_members = report_lost_members,

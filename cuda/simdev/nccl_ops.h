@@ -11,6 +11,8 @@ typedef struct sd_nccl_ops {
   int (*is_ready)(simdev *s, sd_item *item);
   void (*step)(simdev *s, sd_item *item);
   int (*uses)(const sd_item *item, const char *low, const char *high);
+  /* 1: it is the item of the kernel's first stream. */
+  int (*is_first)(const sd_item *item);
   /* Jobs: one runs; 1: the idle simulation has let deferred ones run. */
   void (*run_job)(simdev *s, sd_agent *a);
   int (*run_deferred)(simdev *s);

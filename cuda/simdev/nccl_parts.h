@@ -47,6 +47,7 @@ void sd_launch_issue(simdev *s, sd_launch *l, uint64_t *in);
 void sd_launch_recheck(simdev *s, int32_t rank);
 int sd_launch_is_ready(simdev *s, sd_item *item);
 void sd_launch_step(simdev *s, sd_item *item);
+int sd_launch_is_first(const sd_item *item);
 int sd_launch_uses(const sd_item *item, const char *low, const char *high);
 
 /* nccl_data.c */

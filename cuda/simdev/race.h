@@ -44,6 +44,11 @@ static inline void sd_race_publish(uint64_t *a)
 {
   __tsan_atomic64_store(a, 0, __ATOMIC_RELEASE);
 }
+/* Stores an atomic word, which orders nothing else. */
+static inline void sd_race_store_word(uint32_t *p, uint32_t v)
+{
+  __tsan_atomic32_store(p, v, __ATOMIC_RELAXED);
+}
 static inline void sd_race_enter(const void *pc)
 {
   __tsan_func_entry((void *)(uintptr_t)pc);
@@ -109,6 +114,10 @@ static inline void sd_race_release(void *a)
 static inline void sd_race_publish(uint64_t *a)
 {
   (void)a;
+}
+static inline void sd_race_store_word(uint32_t *p, uint32_t v)
+{
+  __atomic_store_n(p, v, __ATOMIC_RELEASE);
 }
 static inline void sd_race_enter(const void *pc)
 {

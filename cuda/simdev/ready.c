@@ -36,6 +36,16 @@ void sd_ready_remove(simdev *s, sd_agent *a)
   a->at = -1;
 }
 
+/* One queue or a few in a quarter of the runs. */
+static int32_t queues_of(const simdev_options *o)
+{
+  const uint64_t by_seed = (o->seed * UINT64_C(0x589965cc75374cc3)) >> 60;
+  const int32_t most = SD_QUEUES_MAX;
+  if (o->hardware_queues < 0) return 0;
+  if (o->hardware_queues > 0) return o->hardware_queues < most ? o->hardware_queues : most;
+  return by_seed >= 4 && by_seed < 8 ? 1 << (by_seed - 4) : 0;
+}
+
 void sd_choices_draw(simdev *s)
 {
   static const int32_t often[4] = {0, 32, 128, 256};
@@ -61,8 +71,15 @@ void sd_choices_draw(simdev *s)
   /* from hashes of their own, so that the seed's other choices do not depend on them */
   s->choice.lazy = (o->seed * UINT64_C(0x9e3779b97f4a7c15)) >> 62 == 0;
   s->choice.connect = (o->seed * UINT64_C(0xd1b54a32d192ed03)) >> 62 == 1;
-  if (o->lazy_connections) s->choice.connect = o->lazy_connections == SIMDEV_ALWAYS;
+  s->choice.idle_memory = (o->seed * UINT64_C(0xa0761d6478bd642f)) >> 62 == 2;
+  s->choice.registers = (o->seed * UINT64_C(0xe7037ed1a0b428db)) >> 63 == 0;
+  s->choice.priorities = (o->seed * UINT64_C(0x8ebc6af09c88c6e3)) >> 62 == 1;
+  s->choice.queues = queues_of(o);
   if (o->lazy_loading) s->choice.lazy = o->lazy_loading == SIMDEV_ALWAYS;
+  if (o->lazy_connections) s->choice.connect = o->lazy_connections == SIMDEV_ALWAYS;
+  if (o->idle_memory_calls) s->choice.idle_memory = o->idle_memory_calls == SIMDEV_ALWAYS;
+  if (o->register_memory) s->choice.registers = o->register_memory == SIMDEV_ALWAYS;
+  if (o->stream_priorities) s->choice.priorities = o->stream_priorities == SIMDEV_ALWAYS;
   if (o->remote_errors) s->choice.remote = o->remote_errors == SIMDEV_ALWAYS;
   s->sched.pct_changes = depth - 1 < SD_PCT_CHANGES_MAX ? depth - 1 : SD_PCT_CHANGES_MAX;
   for (int32_t i = 0; i < s->sched.pct_changes; i++)

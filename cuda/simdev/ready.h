@@ -16,7 +16,7 @@ struct sd_agent {
   sd_agent *next;     /* in that list */
 };
 
-enum { SD_PCT_CHANGES_MAX = 16 };
+enum { SD_PCT_CHANGES_MAX = 16, SD_QUEUES_MAX = 32 /* of CUDA_DEVICE_MAX_CONNECTIONS */ };
 
 typedef struct sd_scheduler {
   sd_agent **ready;
@@ -33,8 +33,9 @@ typedef struct sd_scheduler {
 /* What CUDA and NCCL leave open, as this run has it. */
 typedef struct sd_choices {
   int32_t preempt_256; /* of 256 calls, so many let others run first */
-  int32_t one_comm, serialize, remote, late, lazy, connect;
-  int32_t early; /* sends: 0 wait for the receive, 1 never do, 2 each one at random */
+  int32_t one_comm, serialize, remote, late, lazy, connect, idle_memory, registers, priorities;
+  int32_t queues; /* of a device; 0: each stream has its own */
+  int32_t early;  /* sends: 0 wait for the receive, 1 never do, 2 each one at random */
 } sd_choices;
 
 /* Draws the choices that the options leave to the seed, and PCT's changes of priority. */

@@ -62,6 +62,8 @@ void sd_memory_reset(simdev *s)
   static const uint32_t fill[4] = {0xffffffffu, 0x7fc0dead, 0xa5a5a5a5u, 0x7f7f7f7fu};
   reset_region(&s->memory.device);
   reset_region(&s->memory.pinned);
+  s->memory.registered = NULL;
+  s->memory.registered_n = s->memory.registered_cap = 0;
   s->memory.poison = fill[sd_below(s, 4)];
 }
 
@@ -71,11 +73,21 @@ void sd_memory_close(simdev *s)
   close_region(&s->memory.pinned);
 }
 
+sd_alloc *sd_memory_registered(const simdev *s, const void *p)
+{
+  for (int64_t i = 0; i < s->memory.registered_n; i++) {
+    sd_alloc *a = &s->memory.registered[i];
+    if ((const char *)p >= a->at && (const char *)p < a->at + a->bytes) return a;
+  }
+  return NULL;
+}
+
 sd_alloc *sd_memory_find(const simdev *s, const void *p)
 {
   const sd_memory_kind kind = sd_memory_kind_of(s, p);
   const sd_region *r = kind == SD_DEVICE ? &s->memory.device : &s->memory.pinned;
   const char *c = p;
+  if (kind == SD_PINNED && (c < r->base || c >= r->end)) return sd_memory_registered(s, p);
   if (kind == SD_PAGEABLE || c < r->base + SD_GUARD || r->n == 0) return NULL;
   if (c >= r->next) return &r->list[r->n - 1];
   return &r->list[r->owner[(c - r->base) / SD_UNIT]];

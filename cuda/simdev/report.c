@@ -22,7 +22,7 @@ static void put_host(simdev *s, const sd_host *h)
   if (h->job) s->nccl->append_job(s, h->job);
   if (!waits) return;
   sd_item_text(waits, item, sizeof item);
-  sd_append(s, " for: %s", item);
+  sd_append(s, "%s for: %s", h->for_idle ? ", which may wait until the device is idle," : "", item);
 }
 
 static void put_stream(simdev *s, const sd_stream *st)
@@ -39,7 +39,9 @@ static void put_stream(simdev *s, const sd_stream *st)
   else if (st->agent.waits_for) {
     sd_item_text(st->agent.waits_for, dep, sizeof dep);
     sd_append(s, " waits for %s", dep);
-  } else if (item->kind == SIMDEV_COMM) s->nccl->append_missing(s, item);
+  } else if (!sd_queue_is_next(s, item))
+    sd_append(s, " waits for an older item of its hardware queue");
+  else if (item->kind == SIMDEV_COMM) s->nccl->append_missing(s, item);
   else if (s->choice.serialize)
     sd_append(s, " waits for an older item: streams run in issue order");
   if (queued > 0) sd_append(s, "; %lld more are queued after it", (long long)queued);
@@ -64,16 +66,19 @@ void sd_report_deadlock(simdev *s)
     }
   if (s->nccl) s->nccl->append_connecting(s);
   if (s->choice.one_comm) sd_append(s, "\n  (each device runs one communication kernel at a time)");
+  if (s->choice.queues > 0)
+    sd_append(s, "\n  (each device has %d hardware queue%s, which its streams share)",
+              s->choice.queues, s->choice.queues == 1 ? "" : "s");
   if (s->choice.serialize) sd_append(s, "\n  (each device runs its streams' items in issue order)");
 }
 
 /* ---- Leaks ----------------------------------------------------------------------------------- */
 
-static void leaked_memory(simdev *s, const sd_region *r, const char *kind)
+static void leaked_memory(simdev *s, const sd_alloc *list, int64_t n, const char *kind)
 {
-  for (int64_t i = 0; i < r->n; i++)
-    if (!r->list[i].freed && !s->rank[r->list[i].rank].process.faulty)
-      sd_note_leak(s, r->list[i].rank, kind, r->list[i].call, &s->found.report.leaked_allocations);
+  for (int64_t i = 0; i < n; i++)
+    if (!list[i].freed && !s->rank[list[i].rank].process.faulty)
+      sd_note_leak(s, list[i].rank, kind, list[i].call, &s->found.report.leaked_allocations);
 }
 
 void sd_report_leaks(simdev *s)
@@ -86,7 +91,8 @@ void sd_report_leaks(simdev *s)
   for (const sd_event *e = s->events; e; e = e->next)
     if (e->mark == SD_MARK_EVENT && !s->rank[e->rank].process.faulty)
       sd_note_leak(s, e->rank, "an event", e->call, &s->found.report.leaked_events);
-  leaked_memory(s, &s->memory.device, "device memory");
-  leaked_memory(s, &s->memory.pinned, "pinned memory");
+  leaked_memory(s, s->memory.device.list, s->memory.device.n, "device memory");
+  leaked_memory(s, s->memory.pinned.list, s->memory.pinned.n, "pinned memory");
+  leaked_memory(s, s->memory.registered, s->memory.registered_n, "registered memory");
   if (s->nccl) s->nccl->note_leaks(s);
 }

@@ -38,15 +38,33 @@ static sd_agent *any(simdev *s)
   return s->sched.ready[i];
 }
 
+/* The stream of the greatest priority, which is the lowest number, of a's device, if a is one. */
+static sd_agent *of_priority(const simdev *s, sd_agent *a)
+{
+  const sd_stream *best;
+  if (!s->choice.priorities || a->kind != SD_STREAM) return a;
+  best = sd_stream_of_agent(a);
+  for (int32_t i = 0; i < s->sched.ready_n; i++) {
+    sd_agent *b = s->sched.ready[i];
+    const sd_stream *st = sd_stream_of_agent(b);
+    if (b->kind != SD_STREAM || b->slow || b->rank != a->rank || st->device != best->device ||
+        st->priority >= best->priority)
+      continue;
+    best = st;
+    a = b;
+  }
+  return a;
+}
+
 static sd_agent *pick(simdev *s)
 {
   sd_agent *a;
   if (s->sched.ready_n == 1) return s->sched.ready[0];
   switch (s->opt.order) {
-  case SIMDEV_PCT: return highest(s);
+  case SIMDEV_PCT: return of_priority(s, highest(s));
   case SIMDEV_FIFO: return oldest(s, 0);
-  case SIMDEV_LAZY: a = oldest(s, 1); return a->kind == SD_HOST ? a : any(s);
-  default: return any(s);
+  case SIMDEV_LAZY: a = oldest(s, 1); return a->kind == SD_HOST ? a : of_priority(s, any(s));
+  default: return of_priority(s, any(s));
   }
 }
 

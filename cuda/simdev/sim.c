@@ -18,12 +18,17 @@ static simdev_options with_defaults(const simdev_options *o)
 
 static int open_rank(simdev *s, sd_rank *r)
 {
-  const size_t n = (size_t)s->devices;
+  const size_t n = (size_t)s->devices, queues = n * (size_t)s->choice.queues;
   sd_rank_streams *st = &r->streams;
   *r = (sd_rank){0};
   st->issued = sd_arena_alloc(&s->arena, n * sizeof *st->issued);
   st->serial = sd_arena_alloc(&s->arena, n * sizeof *st->serial);
   st->legacy = sd_arena_alloc(&s->arena, n * sizeof *st->legacy);
+  if (queues > 0) {
+    st->queued = sd_arena_alloc(&s->arena, queues * sizeof *st->queued);
+    st->begun = sd_arena_alloc(&s->arena, queues * sizeof *st->begun);
+    if (!st->queued || !st->begun) return -1;
+  }
   r->used = sd_arena_alloc(&s->arena, n * sizeof *r->used);
   return st->issued && st->serial && st->legacy && r->used ? 0 : -1;
 }

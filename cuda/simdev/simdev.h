@@ -76,6 +76,11 @@ typedef struct simdev_options {
                                     * seed */
   simdev_choice one_comm_kernel;   /* a device runs one communication kernel at a time */
   simdev_choice serialize_streams; /* a device runs all its items in the order of their issue */
+  int32_t hardware_queues;         /* a device has so many, at most 32, and streams share them: an
+                                    * item begins only after those that were issued earlier to its
+                                    * queue; 0: by the seed; -1: each stream has its own */
+  simdev_choice stream_priorities; /* of a device's streams that can run, one of the greatest
+                                    * priority does; not with SIMDEV_FIFO */
   simdev_choice early_sends;       /* a send is complete before its receive has begun */
   simdev_choice late_launches;     /* a non-blocking operation is on its stream only after its
                                     * communicator was polled (the TSan build: always) */
@@ -84,6 +89,10 @@ typedef struct simdev_options {
                                       loaded waits until the device is idle */
   simdev_choice lazy_connections; /* the first operation of each kind on a communicator, and of each
                                    * pair, is enqueued only when all its members have called it */
+  simdev_choice idle_memory_calls; /* calls that allocate, free, register or unregister memory
+                                    * return only when the device is idle */
+  simdev_choice register_memory;   /* cudaHostRegister pins memory; else it is not supported, as on
+                                    * some devices */
   int32_t nccl_version; /* the result of ncclGetVersion; 0: the header's. Before 2.26.0 there is no
                          * NCCL_LAUNCH_ORDER_IMPLICIT */
   int32_t record;       /* keep simdev_records, simdev_edges, simdev_syncs */
@@ -208,6 +217,10 @@ typedef struct simdev_memory {
   uint64_t device, device_peak, pinned, pinned_peak;
 } simdev_memory;
 simdev_memory simdev_memory_of(const simdev *s, int32_t rank);
+
+/* How many allocations, registered ranges, streams, events and communicators a rank has made so
+ * far, destroyed ones included; also while it runs. */
+int64_t simdev_created(const simdev *s, int32_t rank);
 
 /* ---- For host functions ---------------------------------------------------------------------- */
 

@@ -16,6 +16,7 @@
 typedef struct sd_rank {
   sd_rank_process process; /* host.h */
   sd_rank_streams streams; /* stream.h */
+  int64_t created;         /* as simdev_created counts */
   int32_t events;          /* numbers for the program's events */
   int32_t syncs, items;    /* of record.c; of fault.c */
   uint64_t *used;          /* memory.c: [devices] bytes of device memory */
@@ -70,7 +71,7 @@ static inline sd_memory_kind sd_memory_kind_of(const simdev *s, const void *p)
   const char *c = p;
   if (c >= s->memory.device.base && c < s->memory.device.end) return SD_DEVICE;
   if (c >= s->memory.pinned.base && c < s->memory.pinned.end) return SD_PINNED;
-  return SD_PAGEABLE;
+  return s->memory.registered_n > 0 && sd_memory_registered(s, p) ? SD_PINNED : SD_PAGEABLE;
 }
 
 /* Releases an object to which no pointer is left. Recorded runs and the TSan build keep it, as they

@@ -139,6 +139,41 @@ void sd_item_acquire(simdev *s, sd_host *h, sd_item *item)
   sd_record_edge(s, SIMDEV_EDGE_HOST, item, NULL);
 }
 
+/* ---- Hardware queues ------------------------------------------------------------------------- */
+
+/* The queue's number among those of the rank's devices. */
+static int32_t queue_of(const simdev *s, const sd_stream *st)
+{
+  const int32_t n = s->choice.queues;
+  return st->device * n + (st->id < 0 ? -st->id : st->id) % n;
+}
+
+int sd_queue_is_next(const simdev *s, const sd_item *item)
+{
+  const sd_stream *st = item->stream;
+  if (item->place == 0) return 1;
+  return item->place == s->rank[st->agent.rank].streams.begun[queue_of(s, st)] + 1;
+}
+
+void sd_queue_begin(simdev *s, const sd_item *item)
+{
+  sd_rank_streams *r = &s->rank[item->stream->agent.rank].streams;
+  int32_t q;
+  if (item->place == 0) return;
+  q = queue_of(s, item->stream);
+  r->begun[q]++;
+  for (sd_stream *x = r->all; x; x = x->next)
+    if (x->head && x->head->place == r->begun[q] + 1 && queue_of(s, x) == q) sd_stream_update(s, x);
+}
+
+/* A communication kernel on several streams takes part in the queue of the first one. */
+static void enter_queue(simdev *s, sd_item *item)
+{
+  const sd_stream *st = item->stream;
+  if (s->choice.queues == 0 || (item->kind == SIMDEV_COMM && !s->nccl->is_first(item))) return;
+  item->place = ++s->rank[st->agent.rank].streams.queued[queue_of(s, st)];
+}
+
 /* ---- Items ----------------------------------------------------------------------------------- */
 
 void sd_hash_item(simdev *s, uint64_t key)
@@ -206,6 +241,7 @@ void sd_item_issue(simdev *s, sd_item *item)
   order_legacy(s, item);
   item->issue = ++s->streams.issued;
   item->serial = ++r->streams.issued[st->device];
+  enter_queue(s, item);
   if (!item->in) {
     item->in = sd_sync_new(&s->arena);
     if (item->in) sd_race_publish(item->in);
@@ -238,6 +274,7 @@ void sd_stream_update(simdev *s, sd_stream *st)
     return;
   }
   if ((item->kind == SIMDEV_COMM && !s->nccl->is_ready(s, item)) ||
+      (item->kind != SIMDEV_COMM && !sd_queue_is_next(s, item)) ||
       (s->choice.serialize && item->kind != SIMDEV_COMM &&
        item->serial != r->streams.serial[st->device] + 1)) {
     sd_ready_remove(s, &st->agent);
@@ -298,6 +335,7 @@ void sd_stream_step(simdev *s, sd_stream *st)
     return;
   }
   item->begin = sd_tick(s);
+  sd_queue_begin(s, item);
   e = s->opt.fault_count ? sd_fault_item(s, item) : cudaSuccess;
   if (e != cudaSuccess) {
     sd_context_lost(s, st->agent.rank, e);

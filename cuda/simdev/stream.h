@@ -15,7 +15,7 @@ struct sd_stream {
   sd_fiber *fiber;
   sd_stream *next;
   int32_t muted;
-  char *shared; /* shared memory of its blocks: a stream runs one block at a time */
+  char *shared; /* shared memory of the blocks that run at a time */
   size_t shared_bytes;
   char name[32];
 };
@@ -31,7 +31,9 @@ typedef struct sd_rank_streams {
   sd_stream **legacy; /* [devices] made when first used */
   uint64_t *issued;   /* [devices] items issued */
   uint64_t *serial;   /* [devices] items done, where streams are serialized */
-  int32_t created;    /* numbers for the program's streams */
+  /* [devices * queues] items issued to a hardware queue, and begun */
+  uint64_t *queued, *begun;
+  int32_t created; /* numbers for the program's streams */
 } sd_rank_streams;
 
 /* Of all streams. */
@@ -49,6 +51,10 @@ sd_stream *sd_stream_make(simdev *s, int32_t rank, int32_t device, uint32_t flag
 sd_stream *sd_stream_of(sd_host *h, cudaStream_t handle);
 int sd_is_stream_default(cudaStream_t handle);
 void sd_stream_name_fiber(sd_stream *st); /* for ThreadSanitizer's reports */
+
+/* Hardware queues: 1: the item is the next one of its queue. begin: the item begins. */
+int sd_queue_is_next(const simdev *s, const sd_item *item);
+void sd_queue_begin(simdev *s, const sd_item *item);
 
 void sd_item_issue(simdev *s, sd_item *item); /* from the scheduler or a host */
 void sd_item_depend(simdev *s, sd_item *item, sd_item *dep);

@@ -11,6 +11,7 @@ void __tsan_set_fiber_name(void *fiber, const char *name);
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
 void __tsan_atomic64_store(volatile uint64_t *address, uint64_t value, int order);
+void __tsan_atomic32_store(volatile uint32_t *address, uint32_t value, int order);
 void __tsan_func_entry(void *pc);
 void __tsan_func_exit(void);
 void __tsan_read_range(void *address, unsigned long bytes);

@@ -87,7 +87,7 @@ static void access_bytes(const void *p, size_t n, int write)
   sd_memory_kind kind;
   if (!the.item || !sd_now) return;
   kind = sd_memory_kind_of(sd_now, p);
-  if (kind == SD_PAGEABLE) return;
+  if (kind == SD_PAGEABLE || sd_memory_registered(sd_now, p)) return;
   r = kind == SD_DEVICE ? &sd_now->memory.device : &sd_now->memory.pinned;
   mark(&the.map[kind == SD_DEVICE ? SIMDEV_IN_DEVICE : SIMDEV_IN_PINNED]
                [write ? SIMDEV_WRITTEN : SIMDEV_READ],
@@ -136,7 +136,7 @@ void sd_watch_access(const void *p, size_t n, int write)
 }
 void sd_watch_atomic(const void *p, size_t n, int write)
 {
-  access_bytes(p, n, write);
+  if (the.item && the.item->kind != SIMDEV_WORD) access_bytes(p, n, write);
 }
 
 /* Items do not interleave: each runs from its begin to its end, or, a communication, in two parts

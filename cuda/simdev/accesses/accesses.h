@@ -8,7 +8,8 @@
  * several threads of a launch read counts once, and a byte outside the intended range counts, too.
  * Two other ways were rejected: page protection sees pages of 4096 bytes, not bytes; counts that
  * kernels declare would repeat the mistake that they are to find. Not counted: shared memory, a
- * kernel's parameters, pageable memory, accesses of hosts, and the words of cuStreamWriteValue32.
+ * kernel's parameters, pageable and registered memory, accesses of hosts, and the words of
+ * cuStreamWriteValue32.
  *
  * What a device moves may be more: caches work in sectors of 32 bytes, and a byte that is read
  * again after it left the cache is moved again. */

@@ -222,6 +222,7 @@ Test(nccl_threads, each_wait_between_members_is_needed)
       host_arg arg[MEMBERS];
       const simdev_options o = {.seed = seed,
                                 .order = (simdev_order)(seed % 3),
+                                .hardware_queues = -1, /* shared ones hide a missing wait */
                                 .faults = &drop,
                                 .fault_count = 1,
                                 .record = 1};

@@ -434,3 +434,121 @@ Test(connections, a_member_that_is_gone_ends_the_wait)
                  count_seeds(2, waits_in_vain, &a, o, SEEDS, SIMDEV_OK), SEEDS);
   }
 }
+
+/* ---- Hardware queues and priorities ---------------------------------------------------------- */
+
+/* Rank 1 sends when rank 0's kernel has ended; arg: 1: an operation in place of the kernel. On rank
+ * 0 a stream waits for the message: it blocks the kernel if both streams share a hardware queue. */
+static int waits_beside_a_kernel(void *arg, int rank)
+{
+  static int ended;
+  const int communicates = *(const int *)arg;
+  ncclComm_t own;
+  cudaStream_t waits, runs;
+  cudaEvent_t received;
+  int32_t *x, *y, *z;
+  member m;
+  OK(open_member(&m, rank, 2, 1));
+  OK(ncclCommSplit(m.comm, rank, 0, &own, NULL));
+  OK(make_stream(&waits));
+  OK(make_stream(&runs));
+  OK(make_event(&received));
+  OK(make_vector(&x));
+  OK(make_vector(&y));
+  OK(make_vector(&z));
+  if (rank == 0) {
+    OK(ncclRecv(x, N, ncclInt32, 1, m.comm, m.stream));
+    OK(cudaEventRecord(received, m.stream));
+    OK(cudaStreamWaitEvent(waits, received, 0));
+    OK(copy_add(y, x, 0, waits));
+    if (communicates) OK(ncclAllReduce(z, z, N, ncclInt32, ncclMax, own, runs));
+    else OK(fill(z, 1, runs));
+    OK(cudaStreamSynchronize(runs));
+    simdev_signal(&ended);
+  } else {
+    OK(simdev_await(&ended));
+    OK(ncclSend(x, N, ncclInt32, 0, m.comm, m.stream));
+  }
+  OK(cudaDeviceSynchronize());
+  OK(cudaStreamDestroy(waits));
+  OK(cudaStreamDestroy(runs));
+  OK(cudaEventDestroy(received));
+  OK(cudaFree(x));
+  OK(cudaFree(y));
+  OK(cudaFree(z));
+  OK(end_comm(own));
+  return close_member(&m);
+}
+
+/* The first stream has a record after the receive, the second one waits, and the third one has the
+ * kernel: with three queues nothing blocks that. */
+static void blocks(int communicates)
+{
+  simdev_options o = {.lazy_connections = SIMDEV_NEVER,
+                      .lazy_loading = SIMDEV_NEVER,
+                      .serialize_streams = SIMDEV_NEVER,
+                      .one_comm_kernel = SIMDEV_NEVER,
+                      .early_sends = SIMDEV_NEVER};
+  for (int32_t queues = -1; queues <= 3; queues++) {
+    int n[2];
+    o.hardware_queues = queues;
+    n[0] = count_seeds(2, waits_beside_a_kernel, &communicates, o, SEEDS, SIMDEV_E_DEADLOCK);
+    n[1] = count_seeds(2, waits_beside_a_kernel, &communicates, o, SEEDS, SIMDEV_OK);
+    cr_assert_eq(n[0] + n[1], SEEDS, "%d queues", queues);
+    if (queues == 0) cr_assert(n[0] > 0 && n[1] > 0, "%d of %d", n[0], SEEDS); /* by the seed */
+    else cr_assert_eq(n[0], queues == 1 || queues == 2 ? SEEDS : 0, "%d queues: %d", queues, n[0]);
+  }
+  o.hardware_queues = 1;
+  simdev *s = run_case(2, waits_beside_a_kernel, &communicates, &o);
+  cr_assert(says(s, "waits for an older item of its hardware queue") &&
+                says(s, "each device has 1 hardware queue"),
+            "%s", simdev_result(s)->text);
+  simdev_close(s);
+}
+
+Test(queues, a_wait_blocks_the_streams_that_share_its_hardware_queue)
+{
+  blocks(0);
+}
+
+Test(queues, a_wait_blocks_operations_that_share_its_hardware_queue)
+{
+  blocks(1);
+}
+
+/* Half of the work is on a stream of a greater priority, and queued last. arg: how often it ended
+ * first. */
+static int has_priority(void *arg, int rank)
+{
+  enum { KERNELS = 8 };
+  cudaStream_t low, high;
+  int32_t *x, out[N];
+  int *first = arg;
+  OK(cudaSetDevice(rank));
+  OK(cudaStreamCreateWithPriority(&low, cudaStreamNonBlocking, 0));
+  OK(cudaStreamCreateWithPriority(&high, cudaStreamNonBlocking, -5));
+  OK(make_vector(&x));
+  for (int i = 0; i < KERNELS; i++) OK(fill(x, i, low));
+  for (int i = 0; i < KERNELS; i++) OK(fill(x, 100 + i, high));
+  OK(cudaDeviceSynchronize());
+  OK(to_host(out, x, sizeof out, low));
+  *first += holds(out, KERNELS - 1);
+  OK(cudaStreamDestroy(low));
+  OK(cudaStreamDestroy(high));
+  return (int)cudaFree(x);
+}
+
+Test(priorities, a_stream_of_the_greatest_priority_may_run_first)
+{
+  static const simdev_choice choices[] = {SIMDEV_ALWAYS, SIMDEV_NEVER, SIMDEV_BY_SEED};
+  for (int i = 0; i < 3; i++) {
+    simdev_options o = {.order = SIMDEV_LAZY,
+                        .stream_priorities = choices[i],
+                        .hardware_queues = -1,
+                        .serialize_streams = SIMDEV_NEVER};
+    int first = 0;
+    cr_assert_eq(count_seeds(1, has_priority, &first, o, SEEDS, SIMDEV_OK), SEEDS);
+    if (i == 0) cr_assert_eq(first, SEEDS, "%d", first);
+    else cr_assert(first > 0 && first < SEEDS, "%d: %d", i, first);
+  }
+}

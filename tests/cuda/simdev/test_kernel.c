@@ -114,6 +114,87 @@ Test(kernel, threads_and_blocks_have_no_fixed_order)
   for (int i = 0; i < 5; i++) cr_assert(seen[i] > 0 && seen[i] < SEEDS, "%d: %d", i, seen[i]);
 }
 
+/* ---- Blocks ---------------------------------------------------------------------------------- */
+
+enum { BLOCKS_OF_TICKS = 12, ORDERS = 400 };
+
+/* Blocks of two phases, which note when each ran. */
+static void block_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const vector *p = params;
+  (void)shared;
+  p->x[2 * t.blockIdx[0] + (unsigned)phase] = ticks++;
+}
+
+static const simdev_kernel block_kernel = {"blocks", sizeof(vector), 2, block_body};
+
+/* arg counts runs in which: each block ends before the next begins; several begin before any ends;
+ * each ends before the next begins, in an order that is neither upwards nor downwards. */
+static int block_order(void *arg, int rank)
+{
+  vector p = {.n = 2 * BLOCKS_OF_TICKS};
+  int32_t out[2 * BLOCKS_OF_TICKS], whole = 0, up = 0, down = 0, ended = 2 * BLOCKS_OF_TICKS;
+  void *args[] = {&p};
+  int *seen = arg;
+  (void)rank;
+  ticks = 0;
+  OK(make_vector(&p.x));
+  OK(cudaLaunchKernel(&block_kernel, (dim3){BLOCKS_OF_TICKS, 1, 1}, (dim3){1, 1, 1}, args, 0,
+                      NULL));
+  OK(cudaMemcpy(out, p.x, sizeof out, cudaMemcpyDeviceToHost));
+  for (int b = 0; b < BLOCKS_OF_TICKS; b++) {
+    const int32_t *this = out + 2 * b, *next = out + 2 * ((b + 1) % BLOCKS_OF_TICKS);
+    IS(this[1] > this[0]);
+    whole += this[1] == this[0] + 1;
+    up += next[0] > this[0];
+    down += next[0] < this[0];
+    if (this[1] < ended) ended = this[1];
+  }
+  seen[0] += whole == BLOCKS_OF_TICKS;
+  seen[1] += ended > 2;
+  seen[2] += whole == BLOCKS_OF_TICKS && up > 1 && down > 1;
+  return (int)cudaFree(p.x);
+}
+
+Test(kernel, blocks_run_in_any_order_by_phases)
+{
+  int seen[3] = {0};
+  cr_assert_eq(count_seeds(1, block_order, seen, (simdev_options){0}, ORDERS, SIMDEV_OK), ORDERS);
+  for (int i = 0; i < 3; i++) cr_assert(seen[i] > 0 && seen[i] < ORDERS, "%d: %d", i, seen[i]);
+}
+
+/* Each block uses the same global memory between its phases, which is right only if blocks run one
+ * after the other. */
+static void scratch_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const vector *p = params;
+  (void)shared;
+  if (phase == 0) p->x[0] = (int32_t)t.blockIdx[0];
+  else p->x[1 + t.blockIdx[0]] = p->x[0];
+}
+
+static const simdev_kernel scratch_kernel = {"scratch", sizeof(vector), 2, scratch_body};
+
+static int shares_scratch(void *arg, int rank)
+{
+  vector p = {.n = N};
+  int32_t out[4];
+  void *args[] = {&p};
+  (void)arg, (void)rank;
+  OK(make_vector(&p.x));
+  OK(cudaLaunchKernel(&scratch_kernel, (dim3){3, 1, 1}, (dim3){1, 1, 1}, args, 0, NULL));
+  OK(cudaMemcpy(out, p.x, sizeof out, cudaMemcpyDeviceToHost));
+  OK(cudaFree(p.x));
+  return out[1] != 0 || out[2] != 1 || out[3] != 2;
+}
+
+Test(kernel, scratch_memory_that_blocks_share_is_found)
+{
+  cr_assert_gt(count_seeds(1, shares_scratch, NULL, (simdev_options){0}, SEEDS, SIMDEV_E_HOST), 0);
+}
+
+/* ---- Shared memory --------------------------------------------------------------------------- */
+
 /* A block sum through shared memory: correct only if a phase ends before the next begins. */
 static void sum_body(const void *params, simdev_thread t, void *shared, int phase)
 {

@@ -57,6 +57,11 @@ Test(race, a_reader_must_wait_for_both_producers)
   check("producers", "copy_body", "fill_body");
 }
 
+Test(race, a_plain_access_to_a_word_that_a_stream_writes_must_be_ordered)
+{
+  check("word", "word", "fill_body");
+}
+
 Test(race, a_race_report_names_streams_and_memory)
 {
   static char text[TEXT];

@@ -120,17 +120,40 @@ broken bounds_are_off_by_one memory.c 's/n <= a->bytes - at)/n <= a->bytes - at 
 broken ranks_share_memory memory.c 's/if (a && a->rank == rank && /if (a \&\& /' \
   test_memory ranks/ranks_do_not_share_memory
 broken shared_memory_is_kept exec.c \
-  's/if (k->shared && phases > 0) sd_memory_poison/if (0) sd_memory_poison/' \
+  's/if (g->k->shared) sd_memory_poison/if (0) sd_memory_poison/' \
   test_kernel kernel/shared_memory_is_poisoned_for_each_block
-broken threads_run_upwards exec.c 's/sd_random(s) % threads/0/; s/sd_below(s, 2) == 0/0/' \
+broken threads_run_upwards exec.c 's/sd_random(s) % g->threads/0/; s/sd_below(s, 2) == 0/0/' \
   test_kernel kernel/threads_and_blocks_have_no_fixed_order
-for leak in a_stream:st-\>mark an_event:e-\>mark memory:!r-\>list.i..freed; do
+broken blocks_run_one_after_the_other exec.c 's/1 + draw(g, SD_BLOCKS)/1/' \
+  test_kernel kernel/scratch_memory_that_blocks_share_is_found
+broken blocks_begin_in_turn exec.c 's/divisor(any, g->blocks) == 1 ? any : 1/1/; s/how < 2/1/' \
+  test_kernel kernel/blocks_run_in_any_order_by_phases
+for leak in a_stream:st-\>mark an_event:e-\>mark memory:!list.i..freed; do
   broken "a_leak_of_${leak%%:*}" report.c \
     "s/if (${leak#*:} /if (0 \\&\\& &/; s/if (0 && if (/if (0 \\&\\& /
     s/if (${leak#*:} \\&\\&/if (0 \\&\\&/" test_memory leaks/leaks_are_listed_with_rank_and_call
 done
 broken a_leak_of_a_communicator report.c 's/  if (s->nccl) s->nccl->note_leaks(s);//' \
   test_mismatch leaks/a_communicator_that_is_not_destroyed_is_reported
+
+for call in cudaHostRegister cudaHostUnregister allocate release; do
+  broken "$call:does_not_wait_for_the_device" cuda_memory.c \
+    "/^[a-zA-Z_ ]*$call(/,/^}/ s/finish_memory_call(h, /sd_error(h, /" \
+    test_memory_calls idle/a_memory_call_beside_a_collective_that_needs_this_host_can_deadlock
+done
+broken a_deadlock_does_not_name_the_wait report.c 's/h->for_idle ?/0 ?/' \
+  test_memory_calls idle/a_memory_call_beside_a_collective_that_needs_this_host_can_deadlock
+broken registered_memory_may_be_unregistered_while_used memory.c \
+  '/^cudaError_t sd_memory_unregister/,/^}/ s/check_pending(s, a, NULL);//' \
+  test_memory_calls registered/misuse_is_reported
+broken registered_ranges_may_overlap memory.c 's/if (overlaps(s, p, bytes))/if (0)/' \
+  test_memory_calls registered/ranges_do_not_overlap_and_some_devices_have_none
+broken registered_memory_does_not_leak report.c 's/s->memory.registered_n, "reg/0, "reg/' \
+  test_memory_calls registered/misuse_is_reported
+for file in memory cuda_stream nccl_comm; do
+  broken "created_by:$file" $file.c 's/created += sign > 0;/created;/; s/created++;/created;/' \
+    test_memory_calls created/what_a_rank_makes_is_counted
+done
 
 # ---- NCCL
 broken a_group_is_launched_op_by_op nccl_group.c \
@@ -173,6 +196,16 @@ broken issue_order_is_not_kept stream.c 's/(s->choice.serialize && item->kind/(0
 broken communicators_are_in_order_by_themselves nccl_launch.c \
   's/if (s->choice.one_comm && /if (0 \&\& /' \
   test_comm_order order/unordered_communicators_can_deadlock_a_device_with_one_kernel
+broken each_stream_has_a_hardware_queue stream.c 's/if (s->choice.queues == 0 ||/if (1 ||/' \
+  test_comm_order queues/a_wait_blocks_the_streams_that_share_its_hardware_queue
+broken operations_are_in_no_queue stream.c 's/!s->nccl->is_first(item)/1/' \
+  test_comm_order queues/a_wait_blocks_operations_that_share_its_hardware_queue
+broken waits_do_not_block_their_queue stream.c 's/!sd_queue_is_next(s, item)) ||/0) ||/' \
+  test_comm_order queues/a_wait_blocks_the_streams_that_share_its_hardware_queue
+broken priorities_are_ignored schedule.c 's/if (!s->choice.priorities ||/if (1 ||/' \
+  test_comm_order priorities/a_stream_of_the_greatest_priority_may_run_first
+broken low_priorities_are_first schedule.c 's/st->priority >= best/st->priority <= best/' \
+  test_comm_order priorities/a_stream_of_the_greatest_priority_may_run_first
 broken implicit_order_is_ignored nccl_launch.c 's/if (l->comm->implicit)/if (0)/' \
   test_comm_order order/implicit_launch_order_prevents_the_deadlock
 broken variables_are_read_at_every_call nccl_call.c 's/if (r->variables_read) return;//' \
@@ -209,7 +242,7 @@ broken every_seed_is_the_same sim.c 's/s->random = s->opt.seed \*/s->random = 7 
   test_stream schedule/a_seed_replays_and_seeds_differ
 broken a_seed_does_not_replay sim.c 's/s->random = s->opt.seed \*/s->random += s->opt.seed */' \
   test_stream schedule/a_reset_leaves_nothing_of_the_last_run
-broken pct_is_random schedule.c 's/case SIMDEV_PCT: return highest(s);//' \
+broken pct_is_random schedule.c 's/case SIMDEV_PCT: return .*//' \
   test_stream schedule/pct_changes_priorities_pct_depth_minus_1_times
 broken pct_never_changes schedule.c 's/s->sched.pct_change\[i\] == s->sched.decisions/0/' \
   test_stream schedule/pct_changes_priorities_pct_depth_minus_1_times

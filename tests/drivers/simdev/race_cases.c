@@ -2,6 +2,7 @@
  *   race_cases CASE good|bad SEED [WEAKEN]
  * ThreadSanitizer and simdev report on stderr. Exit code: 0; 1 a race in each of two runs; 3
  * anything else. */
+#include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,6 +43,26 @@ static int close_bench(bench *t)
   OK(cudaFree(t->x));
   OK(cudaFree(t->y));
   return (int)cudaFreeHost(t->pinned);
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* A host may read a word that a stream writes, atomically; a plain access has to be ordered. */
+static int word(void *arg, int rank)
+{
+  bench t;
+  uint32_t *w;
+  (void)arg;
+  OK(cudaSetDevice(rank));
+  OK(open_bench(&t));
+  OK(cudaMallocHost((void **)&w, sizeof *w));
+  *w = 0;
+  OK(cuStreamWriteValue32((CUstream)t.a, (CUdeviceptr)(uintptr_t)w, 1, 0));
+  if (bad) OK(launch_vector(&fill_kernel, (vector){(int32_t *)w, NULL, 1, 1}, t.b));
+  else IS(__atomic_load_n(w, __ATOMIC_ACQUIRE) <= 1);
+  OK(close_bench(&t));
+  IS(*w == 1);
+  return (int)cudaFreeHost(w);
 }
 
 /* ---- Streams --------------------------------------------------------------------------------- */
@@ -431,6 +452,7 @@ static const struct {
     {"before_success", 2, before_success},
     {"two_streams", 2, two_streams},
     {"ends_early", 2, ends_early},
+    {"word", 1, word},
     {"frees", 1, frees},
 };
 
