@@ -125,13 +125,14 @@ static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
   const size_t bytes = (size_t)zp_diff_grad_bytes(w, param);
   const int32_t any = (int32_t)(zp_random_next(&w->announce.random[k]) % (uint64_t)w->streams);
   const int32_t gradual = w->t->now.gradual, s = w->t->now.hosts ? k : gradual ? 0 : any;
-  cudaStream_t stream = gradual ? call->stream : w->announce.producer[s];
+  const int32_t set = w->announce.set;
+  cudaStream_t stream = gradual ? call->stream : w->announce.producer[set][s];
   const int used = is_used(w, call, param);
   void *lent = NULL, *grad;
   if (used) ZP_HOST_TRY(ask(w, k, param, stream, &lent));
   trace(w, param, used ? s : -1, lent != NULL);
   if (!used) return logged(w, zp_cuda_grad_unused(w->e, param, call->mb));
-  grad = lent ? lent : w->announce.grad[s];
+  grad = lent ? lent : w->announce.grad[set][s];
   ZP_HOST_TRY(write(w, param, grad, lent != NULL, stream));
   if (w->t->now.waits_for_all) {
     ZP_HOST_TRY(cudaEventRecord(w->announce.all, zp_cuda_stream_of(w->e, ZP_CUDA_REDUCE)));
@@ -142,7 +143,7 @@ static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
   if (gradual || lent) return 0; /* the next gradient overwrites the buffer */
   if (!w->t->now.hosts) simdev_tag(zp_hb_tag(ZP_HB_REUSE, w->steps_done, call->mb, param));
   /* after the announcement the caller may overwrite the buffer */
-  return (int)cudaMemsetAsync(w->announce.grad[s], 0xff, bytes, w->announce.producer[s]);
+  return (int)cudaMemsetAsync(w->announce.grad[set][s], 0xff, bytes, stream);
 }
 
 /* The announcement that was number k becomes number i, before those between. */
@@ -219,6 +220,7 @@ int zp_announce_share(zp_diff_rank *w, int32_t k)
   const int last_step = w->announce.call->step - w->t->base == w->t->steps - 1;
   for (int32_t i = k; i < w->announce.entries; i += hosts) {
     if (now->forgets == w->rank + 1 && i == w->announce.entries - 1 && last_step) continue;
+    if (now->many_streams == 2) w->announce.set = (w->announce.set + 1) % w->announce.sets;
     ZP_HOST_TRY(announce_one(w, k, w->announce.order[i]));
     if (now->repeats == w->rank + 1 && i == 0 && last_step)
       ZP_HOST_TRY(announce_one(w, k, w->announce.order[i]));
@@ -229,19 +231,20 @@ int zp_announce_share(zp_diff_rank *w, int32_t k)
 /* ---- Streams and memory ---------------------------------------------------------------------- */
 
 /* The first producer may be the default stream, which is not created. */
-static int is_default(const zp_diff_rank *w, int32_t s)
+static int is_default(const zp_diff_rank *w, int32_t set, int32_t s)
 {
-  return s == 0 && w->t->now.default_stream;
+  return set == 0 && s == 0 && w->t->now.default_stream;
 }
 
-static int open_producer(zp_diff_rank *w, int32_t s)
+static int open_producer(zp_diff_rank *w, int32_t set, int32_t s)
 {
-  if (is_default(w, s)) {
-    w->announce.producer[s] = w->t->now.default_stream == 1 ? NULL : cudaStreamPerThread;
+  cudaStream_t *stream = &w->announce.producer[set][s];
+  if (is_default(w, set, s)) {
+    *stream = w->t->now.default_stream == 1 ? NULL : cudaStreamPerThread;
     return 0;
   }
-  ZP_HOST_TRY(cudaStreamCreateWithFlags(&w->announce.producer[s], cudaStreamNonBlocking));
-  simdev_name_stream(w->announce.producer[s], "producer");
+  ZP_HOST_TRY(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
+  simdev_name_stream(*stream, "producer");
   return 0;
 }
 
@@ -251,13 +254,26 @@ int zp_announcer_open_streams(zp_diff_rank *w)
   const int64_t most = zp_most_numel(c, &zp_sim_rank(w->t->ref.sim, w->rank)->lay);
   const size_t bytes = (size_t)(most > 0 ? most * zp_dtype_bytes(c->precision) : 1);
   zp_announcer *a = &w->announce;
+  a->sets = w->t->now.many_streams ? ZP_DIFF_SETS : 1;
   ZP_HOST_TRY(cudaEventCreateWithFlags(&a->made, cudaEventDisableTiming));
   if (w->t->now.waits_for_all)
     ZP_HOST_TRY(cudaEventCreateWithFlags(&a->all, cudaEventDisableTiming));
-  for (int32_t s = 0; s < w->streams; s++) {
-    ZP_HOST_TRY(open_producer(w, s));
-    ZP_HOST_TRY(cudaMalloc(&a->grad[s], bytes));
-  }
+  for (int32_t i = 0; i < a->sets; i++)
+    for (int32_t s = 0; s < w->streams; s++) {
+      ZP_HOST_TRY(open_producer(w, i, s));
+      ZP_HOST_TRY(cudaMalloc(&a->grad[i][s], bytes));
+    }
+  return 0;
+}
+
+int zp_announcer_begin(zp_diff_rank *w)
+{
+  zp_announcer *a = &w->announce;
+  const int32_t each = w->t->now.many_streams == 2;
+  a->set = (a->set + 1) % a->sets;
+  for (int32_t i = each ? 0 : a->set; i < (each ? a->sets : a->set + 1); i++)
+    for (int32_t s = 0; s < w->streams; s++)
+      ZP_HOST_TRY(cudaStreamWaitEvent(a->producer[i][s], a->made, 0));
   return 0;
 }
 
@@ -279,17 +295,20 @@ int zp_announcer_open_gradients(zp_diff_rank *w)
 
 void zp_announcer_wait(const zp_diff_rank *w)
 {
-  for (int32_t s = 0; s < w->streams; s++)
-    if (w->announce.producer[s] || is_default(w, s)) cudaStreamSynchronize(w->announce.producer[s]);
+  for (int32_t i = 0; i < w->announce.sets; i++)
+    for (int32_t s = 0; s < w->streams; s++)
+      if (w->announce.producer[i][s] || is_default(w, i, s))
+        cudaStreamSynchronize(w->announce.producer[i][s]);
 }
 
 void zp_announcer_close(zp_diff_rank *w)
 {
   zp_announcer *a = &w->announce;
-  for (int32_t s = 0; s < w->streams; s++) {
-    if (a->producer[s] && !is_default(w, s)) cudaStreamDestroy(a->producer[s]);
-    if (a->grad[s]) cudaFree(a->grad[s]);
-  }
+  for (int32_t i = 0; i < a->sets; i++)
+    for (int32_t s = 0; s < w->streams; s++) {
+      if (a->producer[i][s] && !is_default(w, i, s)) cudaStreamDestroy(a->producer[i][s]);
+      if (a->grad[i][s]) cudaFree(a->grad[i][s]);
+    }
   for (int32_t i = 0; a->raw && i < w->t->cfg->n_params; i++)
     if (a->raw[i]) cudaFree(a->raw[i]);
   if (a->made) cudaEventDestroy(a->made);

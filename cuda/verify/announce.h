@@ -11,10 +11,11 @@ typedef struct zp_announcer {
   uint64_t random[ZP_DIFF_STREAMS]; /* of each announcing host; [0]: also of the first host */
   int32_t failed[ZP_DIFF_STREAMS];
   const zp_cuda_call *call; /* the backward whose gradients are announced */
-  cudaStream_t producer[ZP_DIFF_STREAMS];
-  cudaEvent_t made, all;       /* the gradients are made; all work of the reduction stream */
-  void *grad[ZP_DIFF_STREAMS]; /* device: the announced buffers */
-  void **raw;              /* [n_params] device: [M] gradients that backward writes; NULL: frozen */
+  cudaStream_t producer[ZP_DIFF_SETS][ZP_DIFF_STREAMS];
+  cudaEvent_t made, all; /* the gradients are made; all work of the reduction stream */
+  void *grad[ZP_DIFF_SETS][ZP_DIFF_STREAMS]; /* device: the announced buffers */
+  int32_t sets, set; /* how many there are; the one in use, which only the first host changes */
+  void **raw;        /* [n_params] device: [M] gradients that backward writes; NULL: frozen */
   int32_t *order, entries; /* [n_params] the first `entries`, in the order of announcement */
   char *unused;            /* [M][n_params] 1: declared unused in forward */
   int32_t param;           /* the entry that is announced, in micro-batch mb */
@@ -38,6 +39,8 @@ void *zp_diff_grad(const zp_diff_rank *w, int32_t param, int64_t mb);
 
 /* In forward: declares half of the micro-batch's unused entries, if the schedule says so. */
 int zp_announce_unused(zp_diff_rank *w, const zp_cuda_call *call);
+/* The next micro-batch's producer streams, from here on after the event `made`. */
+int zp_announcer_begin(zp_diff_rank *w);
 /* Chooses the order of the next announcements; host k's share of them. */
 void zp_announce_shuffle(zp_diff_rank *w);
 int zp_announce_share(zp_diff_rank *w, int32_t k);

@@ -144,6 +144,29 @@ int zp_diff_compare_waits(zp_diff_rank *w)
              : wrong(w, "PIPE-6", "the number of waits for meta messages; expected", want);
 }
 
+/* What the rank's process has made so far; 0 for ranks that share one. */
+static int64_t created_by(const zp_diff_rank *w)
+{
+  if (zp_ranks_as != ZP_RANKS_PROCESSES) return 0;
+  return simdev_created(w->t->simulation.now, w->rank);
+}
+
+void zp_diff_count_created(zp_diff_rank *w)
+{
+  w->created = created_by(w);
+}
+
+/* STRM-7 */
+int zp_diff_compare_created(zp_diff_rank *w)
+{
+  const int64_t made = created_by(w) - w->created;
+  if (made == 0) return 0;
+  return zp_diff_fail(w->t, "STRM-7",
+                      "rank %d: in the steps up to step %d, %lld allocations, streams, events and "
+                      "communicators were made; expected none",
+                      w->rank, w->steps_done - 1, (long long)made);
+}
+
 /* Where gathers write the parameters, too. STEP-8 */
 static int compare_alignment(zp_diff_rank *w, const zp_layout *lay)
 {

@@ -11,6 +11,9 @@ int zp_diff_compare_seen(zp_diff_rank *w);
 int zp_diff_compare_ledger(zp_diff_rank *w);
 int zp_diff_compare_waits(zp_diff_rank *w);
 int zp_diff_compare_allocation(zp_diff_rank *w);
+/* After each step; count: before the first one, and where other work may have made something. */
+void zp_diff_count_created(zp_diff_rank *w);
+int zp_diff_compare_created(zp_diff_rank *w);
 
 /* A rank's parameters, hashed: equal if they are the same numbers. spec: NUM-4 */
 uint64_t zp_hash_params(const zp_config *c, const zp_layout *lay, void *const *param);

@@ -139,6 +139,7 @@ int zp_diff_run(zp_diff *t, const zp_schedule *s)
                             .fault_count = s->fault_count,
                             .remote_errors = s->remote_errors,
                             .one_comm_kernel = s->one_comm_kernel,
+                            .register_memory = s->register_memory,
                             .allow_leaks = s->allow_leaks};
   simdev_status status;
   reset(t, s);

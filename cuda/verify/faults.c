@@ -167,6 +167,7 @@ zp_schedule zp_case_schedule(const zp_case *c, uint64_t number, const zp_cuda_fa
     s.offload |= is_offloaded(number);
     s.gradual = number % (2 * ZP_SCHEDULE_PLAIN) == 1;
     s.in_place = number % 3 == 1;
+    s.many_streams = number % ZP_SCHEDULE_PLAIN != 0 && number % 5 == 3;
     s.early = number % 4 == 2 && !s.hosts;
     s.unused_early = number % 5 == 4 && !s.own_loop;
     return s;

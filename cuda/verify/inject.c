@@ -60,9 +60,7 @@ static int keep_producer(zp_injector *j, int32_t k, zp_cuda_action *a)
   const int32_t n = j->n_known[k];
   if (is_known(j, k, a->stream)) return 1;
   if (n == ZP_INJECT_STREAMS) return 0;
-  if (is_in_use(j, k, a->event) && cudaEventCreateWithFlags(&j->own[j->n_own++ % ZP_INJECT_OWN],
-                                                            cudaEventDisableTiming) == cudaSuccess)
-    a->event = j->own[(j->n_own - 1) % ZP_INJECT_OWN];
+  if (is_in_use(j, k, a->event) && j->n_own > 0) a->event = j->own[--j->n_own];
   j->known[k][n] = a->stream;
   j->event[k][n] = a->event;
   j->n_known[k] = n + 1;
@@ -242,10 +240,15 @@ zp_cuda_intercept zp_inject(zp_injector *j, const zp_injection *fault, const zp_
   j->cfg = cfg;
   j->rank = rank;
   j->engine = engine;
+  /* before the first step: within steps nothing is made (STRM-7) */
+  while (is_made(j, ZP_INJECT_PRODUCERS_KEPT) && j->n_own < ZP_INJECT_OWN &&
+         cudaEventCreateWithFlags(&j->own[j->n_own], cudaEventDisableTiming) == cudaSuccess)
+    j->n_own++;
   return (zp_cuda_intercept){j, fault ? before : NULL};
 }
 
 void zp_inject_close(const zp_injector *j)
 {
-  for (int32_t i = 0; i < j->n_own && i < ZP_INJECT_OWN; i++) cudaEventDestroy(j->own[i]);
+  for (int32_t i = 0; i < ZP_INJECT_OWN; i++)
+    if (j->own[i]) cudaEventDestroy(j->own[i]);
 }

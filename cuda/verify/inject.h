@@ -50,7 +50,7 @@ typedef struct zp_injector {
   cudaStream_t known[ZP_INJECT_FLATS][ZP_INJECT_STREAMS];
   cudaEvent_t event[ZP_INJECT_FLATS][ZP_INJECT_STREAMS];
   int32_t n_known[ZP_INJECT_FLATS];
-  cudaEvent_t own[ZP_INJECT_OWN]; /* created here */
+  cudaEvent_t own[ZP_INJECT_OWN]; /* created here; the first n_own are not in use */
   int32_t n_own;
 } zp_injector;
 

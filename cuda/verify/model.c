@@ -166,7 +166,7 @@ int zp_diff_model_open(zp_diff_rank *w)
 int zp_diff_model_open_refused(zp_diff_rank *w)
 {
   int32_t **refused = &w->model.refused;
-  cudaStream_t stream = w->announce.producer[0];
+  cudaStream_t stream = w->announce.producer[0][0];
   ZP_HOST_TRY(cudaMalloc((void **)refused, sizeof **refused));
   ZP_HOST_TRY(cudaMemsetAsync(*refused, 0, sizeof **refused, stream));
   return (int)cudaStreamSynchronize(stream);
@@ -277,8 +277,7 @@ static int run_backward(void *ctx, const zp_cuda_call *call)
   simdev_tag(zp_hb_tag(ZP_HB_REST, w->steps_done, call->mb, 0));
   ZP_HOST_TRY(zp_diff_launch(&rest_kernel, &p, call->stream));
   if (w->t->now.gradual) return 0;
-  for (int32_t s = 0; s < w->streams; s++)
-    ZP_HOST_TRY(cudaStreamWaitEvent(w->announce.producer[s], w->announce.made, 0));
+  ZP_HOST_TRY(zp_announcer_begin(w));
   return zp_announce_all(w);
 }
 

@@ -184,8 +184,10 @@ static int train(zp_diff_rank *w)
   for (int32_t step = 0; step < w->t->steps; step++) {
     ZP_HOST_TRY(set_next_rates(w));
     if (w->t->hooks.before_step) ZP_HOST_TRY(w->t->hooks.before_step(w));
+    if (step == 0 || w->t->hooks.before_step) zp_diff_count_created(w);
     ZP_HOST_TRY(w->t->now.own_loop ? zp_own_loop_step(w) : zp_cuda_step(w->e));
     w->steps_done++;
+    ZP_HOST_TRY(zp_diff_compare_created(w));
     if (!w->t->get[step]) continue;
     simdev_tag(zp_hb_tag(ZP_HB_GET, step, 0, 0));
     ZP_HOST_TRY(zp_cuda_get(w->e, &s));

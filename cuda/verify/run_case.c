@@ -12,10 +12,11 @@
  * takes about as long as the run. */
 enum { ORDER_CHECK_SHARE = ZP_SCHEDULE_PLAIN };
 
-/* 1: the happens-before check and the timeline apply: one host a rank, callbacks, no offload. */
+/* 1: the happens-before check and the timeline apply: one host a rank, callbacks, no offload, a
+ * few producer streams. */
 static int has_order_check(const zp_schedule *s)
 {
-  return !s->hosts && !s->own_loop && !s->offload;
+  return !s->hosts && !s->own_loop && !s->offload && !s->many_streams;
 }
 
 static void count_facts(const zp_diff_case *j, zp_verdict *v)
@@ -105,9 +106,10 @@ static void draw(const zp_diff_case *j, const zp_diff *t, const zp_schedule *s, 
     if (v->failed)
       zp_verdict_say(v,
                      "\nno timeline: it requires one host a rank with callbacks; in this order %s",
-                     s->hosts      ? "several hosts of a rank announce"
-                     : s->own_loop ? "the caller has its own loop"
-                                   : "optimizer states are in host memory");
+                     s->hosts          ? "several hosts of a rank announce"
+                     : s->own_loop     ? "the caller has its own loop"
+                     : s->many_streams ? "each micro-batch has other producer streams"
+                                       : "optimizer states are in host memory");
     return;
   }
   zp_case_format(&j->c, title + n, (int64_t)sizeof title - n);

@@ -5,7 +5,9 @@
 #include "../simdev/simdev.h"
 #include "inject.h"
 
-enum { ZP_DIFF_STREAMS = 3 };
+/* Producer streams that a micro-batch's gradients are announced on, at most; sets of them, together
+ * more than the engine remembers (ZP_CUDA_KNOWN). */
+enum { ZP_DIFF_STREAMS = 3, ZP_DIFF_SETS = 24 };
 
 /* Zero is a valid value for every member; all gradients are then announced on one stream. */
 typedef struct zp_schedule {
@@ -25,7 +27,7 @@ typedef struct zp_schedule {
   int32_t path;         /* 1: the happens-before check compares the run's order with the plan's */
   const simdev_fault *faults; /* [fault_count] */
   int32_t fault_count;
-  simdev_choice remote_errors, one_comm_kernel;
+  simdev_choice remote_errors, one_comm_kernel, register_memory;
   int32_t allow_leaks;
   /* injected faults of the model: 1 + the rank that announces one entry too few, or one entry
    * twice, in the last step; 0: none */
@@ -37,6 +39,9 @@ typedef struct zp_schedule {
   int32_t in_place;      /* 1: gradients are written where they are added, where the engine lends
                           * that memory, for half of the announcements */
   int32_t unused_early;  /* 1: forward declares half of the unused entries */
+  int32_t many_streams;  /* 1: each micro-batch's gradients come on other producer streams, a set
+                          * of them; 2: each gradient on a stream of another set. Without
+                          * happens-before check and timeline */
   int32_t waits_for_all; /* 1: a gradient is announced after all queued work of the reduction
                                * stream */
   int64_t decisions_max; /* of simdev; 0: its default */

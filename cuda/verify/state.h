@@ -38,8 +38,8 @@ struct zp_diff {
   zp_case_memory saved[2]; /* by ref; by the engine */
   zp_alarm_board alarms;
   ncclUniqueId id;
-  int32_t differs;      /* 1: there is a finding … */
-  zp_finding found;     /* … the first */
+  int32_t differs;  /* 1: there is a finding … */
+  zp_finding found; /* … the first */
   zp_error *error;      /* [world] */
   zp_hb_log *log;       /* [world] announcements */
   zp_diff_syncs *syncs; /* [world] of runs that are recorded */
@@ -51,6 +51,7 @@ struct zp_diff {
 struct zp_diff_rank {
   zp_diff *t;
   int32_t rank, streams, steps_done;
+  int64_t created; /* by its process, before its steps */
   zp_coord at;
   zp_cuda *e;
   zp_injector injector;

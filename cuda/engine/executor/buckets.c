@@ -47,6 +47,18 @@ void zp_cuda_buckets_begin_step(zp_cuda_buckets *b)
   b->after_forward = 0;
 }
 
+/* A stream that stays listed would be waited for by later buckets, too, until the list is full. */
+int zp_cuda_buckets_end_step(const zp_cuda_buckets *b)
+{
+  for (int32_t k = 0; k < b->r->plan.lay.n_flats; k++)
+    if (b->flat[k].producers > 0)
+      return zp_cuda_fail(b->r, ZP_E_INTERNAL,
+                          "flat group %d: at the end of a step %d streams are listed for a bucket, "
+                          "expected 0: a reduction empties the list (STRM-1)",
+                          k, b->flat[k].producers);
+  return 0;
+}
+
 int32_t zp_cuda_slot_dtype(const zp_cuda_rank *r)
 {
   return r->opt.native ? ZP_F32 : r->plan.cfg->precision;

@@ -40,6 +40,8 @@ int zp_cuda_buckets_open_flat(zp_cuda_buckets *b, zp_cuda_allocations *a, int32_
 void zp_cuda_buckets_close(zp_cuda_buckets *b);
 
 void zp_cuda_buckets_begin_step(zp_cuda_buckets *b);
+/* 0; ZP_E_INTERNAL if a bucket is not closed, although all are reduced. STRM-1 */
+int zp_cuda_buckets_end_step(const zp_cuda_buckets *b);
 
 /* The dtype of a slot's elements: `native` sums travel as fp32, so that gradients are widened on
  * their way into the slot. RED-7 */

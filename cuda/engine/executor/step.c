@@ -199,6 +199,7 @@ int zp_cuda_begin_step(zp_cuda_steps *s)
 int zp_cuda_record_step_end(zp_cuda_steps *s)
 {
   zp_cuda_rank *r = rank_of(s);
+  ZP_TRY(zp_cuda_buckets_end_step(s->ops->buckets));
   return zp_cuda_record(r, ZP_SYNC_ENDED_RECORD, zp_cuda_step_end(s, r->progress.host.step),
                         r->reduce);
 }

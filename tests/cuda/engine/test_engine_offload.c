@@ -63,6 +63,37 @@ static void open_text(zp_diff_case *j, const char *text)
   cr_assert_eq(zp_diff_case_open(j, &c, &err), 0, "%s: %s", text, err.text);
 }
 
+static int32_t registered; /* ranks that have registered memory */
+
+/* Before a rank's second step. */
+static int count_registered(zp_diff_rank *w)
+{
+  for (int32_t i = 0; w->steps_done == 1 && i < w->e->allocations.n_pinned; i++)
+    if (w->e->allocations.pinned[i].pages > 0) {
+      registered++;
+      return 0;
+    }
+  return 0;
+}
+
+/* Masters and moments of more than a large page, which the engine registers where the device can.
+ * Smaller cases, as those of fuzz, only have memory that CUDA allocates. OPT-5 */
+Test(offload, a_step_works_in_registered_pages_and_without_them)
+{
+  static zp_diff_case j;
+  open_text(&j, "dp=2,M=2,steps=2,bucket=300000,stage=2,reduce=ordered,precision=bf16,"
+                "list=600000@0.0+500001@0.0");
+  j.diff->hooks.before_step = count_registered;
+  for (uint64_t k = 0; k < 4; k++) {
+    zp_schedule s = offloaded(k);
+    s.register_memory = k % 2 ? SIMDEV_ALWAYS : SIMDEV_NEVER;
+    registered = 0;
+    equals_ref(&j, &s, "large");
+    cr_assert_eq(registered, k % 2 ? j.diff->world : 0, "order %d: %d ranks", (int)k, registered);
+  }
+  zp_diff_case_close(&j);
+}
+
 static const char *const precisions[] = {"fp32", "bf16", "fp16"};
 
 /* What DeepSpeed #7595 had, for one rank and for several: ZeRO-2, fp16 with a dynamic scale,

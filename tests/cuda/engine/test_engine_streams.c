@@ -1,6 +1,9 @@
 /* The streams that gradients come on are the caller's, and may be any: the default one, too. */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "../../../cuda/engine/executor/buckets.h"
 #include "../../../cuda/verify/case.h"
 #include "../../../cuda/verify/state.h"
 #include "engine_case.h"
@@ -69,6 +72,50 @@ Test(streams, of_producers_are_not_each_threads_own)
     zp_diff_case_close(&j);
   }
   cr_assert_gt(refused, 10, "%d", refused);
+}
+
+/* A list of producers that a reduction does not empty is full after some micro-batches. A stream
+ * that the engine has no room to remember waits again. STRM-1, STRM-2 */
+Test(streams, of_producers_may_be_others_in_each_micro_batch)
+{
+  static const char *const cases[] = {"stage=2,reduce=ordered,precision=bf16", "stage=1"};
+  for (int32_t i = 0; i < 2; i++) {
+    static zp_diff_case j;
+    char text[128];
+    snprintf(text, sizeof text, "dp=2,M=%d,steps=2,bucket=16,%s,list=10@0.0+6@0.0+9@0.0+12@0.0",
+             ZP_DIFF_SETS, cases[i]);
+    open_text(&j, text);
+    for (uint64_t k = 0; k < ORDERS; k++) {
+      zp_schedule s = zp_schedule_of(k);
+      s.producers = ZP_DIFF_STREAMS;
+      s.many_streams = 1;
+      s.hosts = k % 2;
+      cr_assert_eq(zp_diff_run(j.diff, &s), 0, "%s, order %d: %s", text, (int)k,
+                   zp_diff_finding(j.diff)->text);
+    }
+    zp_diff_case_close(&j);
+  }
+  cr_assert_gt(ZP_DIFF_SETS * ZP_DIFF_STREAMS, ZP_CUDA_KNOWN);
+}
+
+/* 16 entries fill one bucket from as many streams; with one entry more, the stream that is one too
+ * many is refused. STRM-1 */
+Test(streams, that_fill_one_bucket_are_limited)
+{
+  for (int32_t entries = ZP_CUDA_PRODUCERS; entries <= ZP_CUDA_PRODUCERS + 1; entries++) {
+    static zp_diff_case j;
+    const int fits = entries == ZP_CUDA_PRODUCERS;
+    const zp_schedule s = {.seed = 1, .many_streams = 2, .in_order = 1, .allow_leaks = !fits};
+    char text[512] =
+        "dp=2,M=2,steps=2,bucket=4096,stage=2,reduce=ordered,precision=bf16,list=3@0.0";
+    for (int32_t i = 1; i < entries; i++) strcat(text, "+3@0.0");
+    open_text(&j, text);
+    cr_assert_eq(zp_diff_run(j.diff, &s), !fits, "%s", zp_diff_finding(j.diff)->text);
+    if (!fits)
+      cr_assert(strstr(zp_diff_finding(j.diff)->text, "more than 16 streams fill one bucket"), "%s",
+                zp_diff_finding(j.diff)->text);
+    zp_diff_case_close(&j);
+  }
 }
 
 static int priority_of(const zp_diff_rank *w, zp_cuda_stream_kind kind)
