@@ -109,7 +109,7 @@ static void reset(zp_diff *t, const zp_schedule *s)
   t->now.path = s->path && !s->hosts && !t->now.own_loop && zp_ranks_as == ZP_RANKS_PROCESSES;
   t->chained = 0;
   memset(&t->found, 0, sizeof t->found);
-  t->differs = 0;
+  t->differs = t->contributions.n = 0;
   memset(t->error, 0, (size_t)t->world * sizeof *t->error);
   for (int32_t r = 0; r < t->world; r++) t->log[r].n = t->syncs[r].n = 0;
   if (t->storage.save) zp_case_memory_clear(&t->saved[1]);
@@ -154,7 +154,7 @@ int zp_diff_run(zp_diff *t, const zp_schedule *s)
       (status != SIMDEV_E_HOST && status != SIMDEV_OK && status != SIMDEV_E_DEADLOCK)) {
     const zp_error *e = status == SIMDEV_E_HOST ? first_error(t) : NULL;
     memset(&t->found, 0, sizeof t->found);
-    t->differs = 0;
+    t->differs = t->contributions.n = 0;
     zp_diff_fail(t, e && e->status == ZP_E_ARRIVAL ? "STEP-3" : name_of(status), "%s",
                  e ? e->text : simdev_result(t->simulation.now)->text);
   }

@@ -192,10 +192,10 @@ static int train(zp_diff_rank *w)
     simdev_tag(zp_hb_tag(ZP_HB_GET, step, 0, 0));
     ZP_HOST_TRY(zp_cuda_get(w->e, &s));
     if (w->t->watch.products) ZP_HOST_TRY(zp_follow_step(w));
-    ZP_HOST_TRY(zp_diff_compare_state(w, &s));
+    ZP_HOST_TRY(zp_diff_decode(w, zp_diff_compare_state(w, &s)));
   }
   if (w->t->storage.save) ZP_HOST_TRY(zp_diff_save(w));
-  ZP_HOST_TRY(zp_diff_compare_memory(w));
+  ZP_HOST_TRY(zp_diff_decode(w, zp_diff_compare_memory(w)));
   ZP_HOST_TRY(zp_diff_compare_seen(w));
   ZP_HOST_TRY(zp_diff_compare_waits(w));
   ZP_HOST_TRY(zp_follow_report(w));

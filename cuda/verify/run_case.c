@@ -84,6 +84,7 @@ static void found(const zp_diff_case *j, const zp_diff *where, const zp_cuda_fau
   v->no_memory = strcmp(why->kind, "memory") == 0;
   if (!v->no_memory) zp_verdict_clause(v, why->kind);
   zp_verdict_say(v, "%s", why->text);
+  zp_diff_say_contributions(where, v);
   if (fault != NULL) name_missing(fault, v);
   if (where != j->next || v->no_memory) return;
   zp_verdict_clause(v, "CKPT-5");

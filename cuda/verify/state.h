@@ -11,6 +11,7 @@
 #include "../engine/inspect.h"
 #include "announce.h"
 #include "compare.h"
+#include "contributions.h"
 #include "follow.h"
 #include "model.h"
 #include "own_loop.h"
@@ -40,6 +41,7 @@ struct zp_diff {
   ncclUniqueId id;
   int32_t differs;  /* 1: there is a finding … */
   zp_finding found; /* … the first */
+  zp_diff_contributions contributions;
   zp_error *error;      /* [world] */
   zp_hb_log *log;       /* [world] announcements */
   zp_diff_syncs *syncs; /* [world] of runs that are recorded */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/partial.h"
 #include "../engine/rank_query.h"
 #include "../num/half.h"
 #include "case_run.h"
+#include "contributions.h"
 
 static const char *what_name(int32_t what)
 {
@@ -117,27 +117,11 @@ static int of_another_replica(const zp_case_state *s, const zp_rank *r, int32_t 
   return r == NULL || dp / r->block.cfg.dp != r->block.index;
 }
 
-/* The clause that a finding speaks of, on rank r (NULL: in serial). */
+/* The clauses that a finding speaks of, on rank r (NULL: in serial). */
 static void clause_of_finding(const zp_case_state *s, const zp_rank *r, const zp_synth_finding *f)
 {
-  zp_verdict *v = s->v;
-  switch (f->kind) {
-  case ZP_SYNTH_MISSING:
-  case ZP_SYNTH_DOUBLED: zp_verdict_clause(v, "RED-3"); break;
-  case ZP_SYNTH_UNASKED: zp_verdict_clause(v, "RED-6"); break;
-  case ZP_SYNTH_RATIO: zp_verdict_clause(v, "RED-2"); break;
-  case ZP_SYNTH_MOVED: zp_verdict_clause(v, "PART-6"); break;
-  case ZP_SYNTH_STALE: zp_verdict_clause(v, "STEP-4"); break;
-  default: zp_verdict_clause(v, s->c->cfg.reduce == ZP_EXACT ? "RED-5" : "RED-4"); break;
-  }
-  if (f->kind <= ZP_SYNTH_UNASKED && zp_is_partial(&s->c->cfg, f->param))
-    zp_verdict_clause(v, "RED-8");
-  if (f->kind <= ZP_SYNTH_UNASKED && of_another_replica(s, r, f->who.dp))
-    zp_verdict_clause(v, "RED-9");
-  /* another use of the key, on this stage or on another */
-  if (f->kind <= ZP_SYNTH_UNASKED && f->who.entry != f->param)
-    zp_verdict_clause(
-        v, s->c->params[f->who.entry].stage == s->c->params[f->param].stage ? "TIE-2" : "TIE-1");
+  const int named = f->kind <= ZP_SYNTH_UNASKED;
+  zp_verdict_contribution(s->v, &s->c->cfg, f, named && of_another_replica(s, r, f->who.dp));
 }
 
 /* Was any contribution of this copy declared unused in this step? */
@@ -213,22 +197,13 @@ static int compare_gradients(const zp_case_state *s)
   return 1;
 }
 
-/* Are coded values exact at this scale? fp32 and bf16 have exponents to spare. */
-static int coded_exactly(const zp_case_state *s)
-{
-  const int32_t log2 = s->c->synth.log2_unit + s->want.log2_scale;
-  if (s->c->synth.mode != ZP_SYNTH_CODED || zp_synth_digits(&s->c->cfg) == 0) return 0;
-  if (((s->c->synth.overflow | s->c->synth.oversum) >> (s->step % 32) & 1u) != 0) return 0;
-  return s->c->cfg.precision == ZP_F16 ? log2 >= -14 && log2 <= 4 : log2 >= -100 && log2 <= 100;
-}
-
 /* Coded gradients say what a right reduction is: serial is judged by them, too. RED-2, RED-3,
  * RED-6 */
 static int compare_serial(const zp_case_state *s)
 {
   const zp_config *cfg = &s->c->cfg;
   zp_verdict *v = s->v;
-  if (!coded_exactly(s)) return 0;
+  if (!zp_are_coded_exactly(&s->c->synth, cfg, s->step, s->want.log2_scale)) return 0;
   for (int32_t j = 0; j < cfg->n_params; j++) {
     const int32_t copies =
         (cfg->params[j].sharded ? cfg->tp : 1) * (cfg->params[j].expert ? cfg->ep : 1);

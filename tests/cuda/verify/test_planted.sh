@@ -56,4 +56,17 @@ large="dp=2,M=1,steps=1,bucket=300000,stage=2,reduce=ordered,precision=bf16,sche
 planted registered_pages_are_not_unregistered engine/device/memory.c \
   's/else if (cudaHostUnregister(mine->p) == cudaSuccess) /else /' \
   "$large,list=600000@0.0+500001@0.0" 'registered memory made by call'
+
+# What is wrong is read from coded gradients: which contribution, and where.
+coded="dp=2,pp=1,reduce=ordered,precision=fp32,bucket=16,steps=1,mode=coded,schedule=4"
+of_rank='static int is(const zp_cuda_gradients *g, const zp_op *op) {
+  return g->ops->r->opt.rank == 1 \&\& op->mb == 1; }'
+for change in "twice:&\\n  if (is(g, op)) &:holds 2 times" "never:  if (!is(g, op)) &:lacks"; do
+  text=${change#*:}
+  planted "a_contribution_is_added_${change%%:*}" engine/executor/gradients.c \
+    "s/^  ZP_TRY(launch_add(g, op));/${text%:*}/
+     s/^static int add(const/$(echo "$of_rank" | tr '\n' ' ')\\n&/" \
+    "$coded,stage=1,M=3,list=40@0.0" \
+    "parameter 0 element .* ${text##*:} the contribution of rank 1 (.*), micro-batch 1"
+done
 finish
