@@ -28,6 +28,7 @@ const zp_backend zp_backend_cuda = {
     .fault_count = zp_cuda_fault_count,
     .fault_at = zp_cuda_fault_at,
     .fault_find = zp_cuda_fault_find,
+    .fault_hidden = zp_cuda_fault_hidden,
     .train = zp_cuda_train,
     .gemm = zp_products_name,
     .library = &zp_products_library,

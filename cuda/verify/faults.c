@@ -149,6 +149,18 @@ static int is_of_own_loop(int32_t site)
          site == ZP_SYNC_CALLER_RECORD || site == ZP_SYNC_RESUMED_WAIT;
 }
 
+const char *zp_cuda_fault_hidden(const zp_fault *fault, int32_t offload, int32_t adapter)
+{
+  const zp_cuda_fault *f = zp_cuda_fault_of(fault);
+  const int32_t site = f->injection.sync_point;
+  if (f->waits_for_all && (offload || adapter))
+    return "only the happens-before check finds it, which requires optimizer states on the device";
+  if (!adapter) return NULL;
+  if (is_of_own_loop(site)) return "it is in a loop of the caller's own";
+  if (site == ZP_SYNC_ENDED_HOST) return "it changes the number of steps in flight, not results";
+  return NULL;
+}
+
 /* Some schedules with one host a rank, with several, and with a loop of the caller's own. */
 static int is_offloaded(uint64_t number)
 {
@@ -173,7 +185,7 @@ zp_schedule zp_case_schedule(const zp_case *c, uint64_t number, const zp_cuda_fa
     return s;
   }
   s.inject = &fault->injection;
-  s.offload = zp_cuda_sync_point_offloads(fault->injection.sync_point);
+  s.offload |= zp_cuda_sync_point_offloads(fault->injection.sync_point);
   s.forgets = fault->forgets;
   s.repeats = fault->repeats;
   s.waits_for_all = s.path = fault->waits_for_all; /* only the happens-before check finds it */

@@ -26,6 +26,9 @@ const zp_fault *zp_cuda_fault_at(int32_t i);
  * is a name or a number. NULL: not found. The result for drop-sync is valid until the next call. */
 const zp_fault *zp_cuda_fault_find(const char *name);
 
+/* zp_backend's. */
+const char *zp_cuda_fault_hidden(const zp_fault *fault, int32_t offload, int32_t adapter);
+
 /* fault: one of the above. */
 static inline const zp_cuda_fault *zp_cuda_fault_of(const zp_fault *fault)
 {

@@ -27,6 +27,7 @@ typedef struct fuzz_args {
   zp_fuzz_job job;
   zp_engine_args engine;
   const char *replay, *fault;
+  const char *searches; /* NULL, or an option that only a search has */
   int32_t json, limited, shares;
 } fuzz_args;
 
@@ -62,16 +63,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     if (*end != 0 || end == arg || !(a->job.seconds > 0) || a->job.seconds > 1e7)
       argp_error(state, "--seconds: '%s' is not a number above 0, at most 1e7.", arg);
     a->limited = 1;
+    a->searches = "--seconds";
     return 0;
   case KEY_CASES:
     a->job.cases = number(state, "cases", arg, 1, INT64_MAX / 2);
     if (!a->limited) a->job.seconds = 0;
+    a->searches = "--cases";
     return 0;
-  case KEY_SEED: a->job.seed = (uint64_t)number(state, "seed", arg, 0, INT64_MAX); return 0;
-  case KEY_JOBS: a->job.jobs = (int32_t)number(state, "jobs", arg, 1, ZP_FUZZ_JOBS); return 0;
+  case KEY_SEED:
+    a->job.seed = (uint64_t)number(state, "seed", arg, 0, INT64_MAX);
+    a->searches = "--seed";
+    return 0;
+  case KEY_JOBS:
+    a->job.jobs = (int32_t)number(state, "jobs", arg, 1, ZP_FUZZ_JOBS);
+    a->searches = "--jobs";
+    return 0;
   case KEY_FAULT: a->fault = arg; return 0;
   case KEY_REPLAY: a->replay = arg; return 0;
-  case KEY_SHARES: a->shares = 1; return 0;
+  case KEY_SHARES:
+    a->shares = 1;
+    a->searches = "--shares";
+    return 0;
   case KEY_JSON: a->json = 1; return 0;
   case ARGP_KEY_ARG: return ARGP_ERR_UNKNOWN;
   default: return ARGP_ERR_UNKNOWN;
@@ -363,10 +375,14 @@ int zp_cmd_fuzz(int argc, char **argv, const zp_backend *engine)
             a.engine.trace != NULL ? "trace" : "svg");
     return ZP_EXIT_REFUSED;
   }
+  if (a.replay != NULL && a.searches != NULL)
+    return zp_cli_refuse("zeroproof fuzz", "%s has no effect with --replay, which runs one case.",
+                         a.searches);
   a.job.engine = engine;
   a.job.offload = a.engine.offload;
   a.job.schedules = a.engine.schedules > 0 ? a.engine.schedules : engine->schedules;
-  if (a.fault != NULL) a.job.fault = zp_engine_fault(engine, "zeroproof fuzz", a.fault);
+  if (a.fault != NULL)
+    a.job.fault = zp_engine_fault(engine, &a.engine, "zeroproof fuzz", a.fault, 0);
   if (a.fault != NULL && a.job.fault == NULL) return ZP_EXIT_REFUSED;
   a.job.progress = !a.json && isatty(STDERR_FILENO);
   return a.replay != NULL ? replay(&a) : search(&a);

@@ -179,6 +179,9 @@ typedef struct zp_backend {
   int32_t (*fault_count)(void);
   const zp_fault *(*fault_at)(int32_t i);
   const zp_fault *(*fault_find)(const char *name);
+  /* Why a run with optimizer states in host memory (offload) or of an adapter cannot show the
+   * fault; NULL: it can. The function may be NULL, too. */
+  const char *(*fault_hidden)(const zp_fault *fault, int32_t offload, int32_t adapter);
   /* 0, or a negative zp_status in *err: ZP_E_VERDICT for different bits. NULL: ref trains
    * itself. */
   int (*train)(const zp_backend_training *job, zp_error *err);

@@ -73,6 +73,21 @@ expect 0 '^clean: ' losses_where_nothing_is_trained fuzz --engine cuda --replay 
   precision=fp32,reduce=ordered,M=2,bucket=64,pp=1,dp=1,tp=1,ep=1,stage=0,mode=coded,seed=1,optim=sgd,schedule=306325182229
 
 # ---- Refused options, and missing programs
+for option in "--cases 2" "--seconds 1" "--seed 2" "--jobs 1" --shares; do
+  expect 2 "${option%% *} has no effect with --replay" "replay_refuses_${option%% *}" \
+    fuzz --engine cuda $option --replay list=4@0.0
+done
+for option in --offload "--schedules 2" "--trace t" "--svg s"; do
+  expect 2 "${option%% *} has no effect here" "the_adapter_refuses_${option%% *}" \
+    adapter --engine cuda $option
+done
+for fault in whole-stream drop-sync:resumed.wait drop-sync:ended.host; do
+  expect 2 "cannot show '$fault'" "the_adapter_refuses_$fault" adapter --engine cuda --fault $fault
+done
+expect 2 "cannot show 'whole-stream'" offload_refuses_what_it_hides fuzz --engine cuda --offload \
+  --fault whole-stream
+json offload_is_honored_with_a_fault '.orders > 0 and .orders_with_offload == .orders' \
+  fuzz --engine cuda --offload --fault drop-sync:meta.host --json --schedules 2 --cases 2
 expect 2 'is not one of: ref cuda' an_unknown_engine_is_refused fuzz --engine none
 expect 2 '--tsan is for --engine cuda' tsan_requires_engine_cuda fuzz --tsan
 expect 2 '--schedules is for --engine cuda' schedules_requires_engine_cuda sim --schedules 3
