@@ -22,14 +22,14 @@ static void decode_flat(zp_diff_rank *w, int32_t k, int32_t log2_scale)
 {
   const zp_diff *t = w->t;
   const zp_rank *r = zp_sim_rank(t->ref.sim, w->rank); /* for its layout */
-  const float *gradient = zp_cuda_arrays_of(w->e, k).gradient;
   zp_diff_contributions *found = &w->t->contributions;
-  for (int64_t b = 0; gradient && b < zp_buckets(&r->lay.flat[k]); b++) {
+  for (int64_t b = 0; b < zp_buckets(&r->lay.flat[k]); b++) {
     const zp_range p = zp_rank_range(r, k, b);
+    const float *gradient = zp_cuda_gradients_at(w->e, k, p);
     int32_t i = r->lay.n_params;
     zp_piece g;
-    while (zp_next_piece(r, k, p, &i, &g)) {
-      float *mean = means(t->cfg, gradient + p.at + g.in, g.count);
+    while (gradient && zp_next_piece(r, k, p, &i, &g)) {
+      float *mean = means(t->cfg, gradient + g.in, g.count);
       if (mean)
         zp_synth_decode(&t->watch.rates->synth, t->cfg, t->base + w->steps_done - 1, g.param,
                         zp_copy_tp(r, g.param), zp_copy_ep(r, g.param), log2_scale, g.offset,
