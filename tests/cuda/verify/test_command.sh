@@ -70,7 +70,7 @@ json a_case_is_the_same_in_both_builds '.orders == 3' \
 
 # a loop of the caller's own, in which no gradient separates the micro-batches' losses
 expect 0 '^clean: ' losses_where_nothing_is_trained fuzz --engine cuda --replay \
-  precision=fp32,reduce=ordered,M=2,bucket=64,pp=1,dp=1,tp=1,ep=1,stage=0,mode=coded,seed=1,optim=sgd,schedule=306325182229
+  precision=fp32,reduce=ordered,M=2,stage=0,seed=1,optim=sgd,schedule=306325182229
 
 # ---- Refused options, and missing programs
 for option in "--cases 2" "--seconds 1" "--seed 2" "--jobs 1" --shares; do
