@@ -18,7 +18,8 @@ $(BUILD)/gpu/libcuda.so.1:
 
 # Programs that check and measure kernels link CUDA only; of ref its pure functions, and comm.o for
 # names.
-GPU_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,kernel_check check_main main_sim main_device)
+GPU_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,kernel_check check_main main_sim main_device \
+  host_device)
 $(GPU_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(GPU_OBJ): | $(firstword $(CUDA_HEADERS))
 GPU_PURE := $(filter $(BUILD)/ref/plan/% $(BUILD)/ref/num/% %/comm/comm.o %/base/clock.o,$(LIB_OBJ))
