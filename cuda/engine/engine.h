@@ -73,7 +73,7 @@ typedef struct zp_cuda_call {
  * gradients of micro-batches 0 … M-1, one micro-batch after the other, and calls zp_cuda_end_step
  * instead of zp_cuda_step.
  * backward calls zp_cuda_grad_ready or zp_cuda_grad_unused once for each trained entry of the
- * stage, in any order. */
+ * stage, in any order, unless forward or a later callback has declared the entry unused. */
 typedef struct zp_cuda_model {
   void *ctx;
   /* Queues the first values of entry `param` (of the precision) into `data` on `stream`. */
@@ -231,7 +231,8 @@ int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, 
  * which threads and when: as above. 0, or a negative status. spec: PART-8, STRM-2 */
 int zp_cuda_grad_buffer(zp_cuda *e, int32_t param, int64_t mb, cudaStream_t stream, void **buffer);
 
-/* Entry `param` has no gradient in micro-batch mb: it contributes zeros. As above. spec: RED-6 */
+/* Entry `param` has no gradient in micro-batch mb: it contributes zeros. As above, and with
+ * callbacks also before backward, from the micro-batch's forward on. spec: RED-6, STEP-3 */
 int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb);
 
 /* The hyperparameters from the next step on, within the ranges of OPT-6: the numbers of the

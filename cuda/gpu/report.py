@@ -108,7 +108,7 @@ def without_offload(step, steps):
 def steps_table(steps):
     rows = [
         "| model | stage | M | bucket | offload | ms | of its bytes' time | exposed ms | host µs "
-        "| launches | planned | allocated | peak | NCCL and CUDA |",
+        "| launches | planned | allocated | in use | NCCL and CUDA |",
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for x in steps:
@@ -122,7 +122,7 @@ def steps_table(steps):
         rows.append(
             f"| {x['step']} | {x['stage']} | {x['micro_batches']} | {count(x['bucket'])} "
             f"| {'yes' if x['offload'] else ''} | {x['ms']:.2f} | {share} | {exposed} "
-            f"| {x['host_us']:.0f} | {x['launches']} | "
+            f"| {'' if x['offload'] else format(x['host_us'], '.0f')} | {x['launches']} | "
             + " | ".join(f"{b / 1e9:.2f} GB" for b in memory)
             + " |"
         )
@@ -131,8 +131,9 @@ def steps_table(steps):
 
 STEPS_TEXT = """Steps of the engine without a model, one rank over NCCL, bf16, native sums. Of its
 bytes' time: the time that a plain copy of the bytes that a step moves would take, over the step's.
-Exposed: the step with offload less the same without. Host: of a step, the device idle. Planned: as
-`plan` prints it; peak: in use as cudaMemGetInfo reports it, without the caller's gradients."""
+Exposed: the step with offload less the same without. Host: of a step, the device idle; left out
+with offload, where the host waits for the device. Planned: as `plan` prints it; in use: what
+cudaMemGetInfo reports between steps, less that before the first case and the caller's gradients."""
 
 
 def table(check):

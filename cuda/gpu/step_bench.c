@@ -43,7 +43,8 @@ typedef struct bench {
   int64_t params;
   zp_cuda *e;
   int64_t by_model; /* launches of callbacks */
-  size_t free_before, free_least;
+  /* of the device's memory: before the first case; then with the case's gradients; the least */
+  size_t free_at_start, free_before, free_least;
 } bench;
 
 /* 0, or prints the call of CUDA that failed. */
@@ -210,7 +211,8 @@ static int by_value(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* The host's time for a step, where it does not wait for the device: medians. */
+/* The host's time for a step on an idle device: medians. With offload it has the wait for the
+ * device and the host's update. */
 static int measure_host(bench *b, double *us, int64_t *launches)
 {
   double each[ALONE];
@@ -228,13 +230,13 @@ static int measure_host(bench *b, double *us, int64_t *launches)
   return 0;
 }
 
-/* The engine's own accesses, and what NCCL copies for a single rank: sums from slots or from the
- * window. 0: not known. */
+/* The engine's own accesses, and what NCCL copies for a single rank: sums from slots. What it
+ * reduces or gathers in place, it does not touch. 0: not known. */
 static double bytes_of(const bench *b, const zp_hyper *h)
 {
   const zp_counters_job job = {&b->cfg, h, 1, b->offload};
   const double ideal = zp_counters_ideal(&job);
-  const double nccl = 8 * (double)(b->cfg.stage == 2 ? b->cfg.micro_batches : 1);
+  const double nccl = b->cfg.stage == 2 ? 8 * (double)b->cfg.micro_batches : 0;
   return ideal < 0 || b->job.world > 1 ? 0 : (ideal + nccl) * (double)b->params;
 }
 
@@ -281,9 +283,10 @@ static int measure(bench *b, const zp_hyper *h)
 static int run_case(bench *b, const char *text)
 {
   const zp_hyper h = hyper_of();
-  size_t total;
-  int bad = read_case(b, text) || open_gradients(b) ||
-            failed("cudaMemGetInfo", cudaMemGetInfo(&b->free_before, &total));
+  size_t before = 0, after = 0, total;
+  int bad = read_case(b, text) || failed("cudaMemGetInfo", cudaMemGetInfo(&before, &total)) ||
+            open_gradients(b) || failed("cudaMemGetInfo", cudaMemGetInfo(&after, &total));
+  b->free_before = b->free_at_start - (before - after);
   b->free_least = b->free_before;
   bad = bad || open_engine(b, &h) || see_memory(b) || measure(b, &h);
   if (b->e && zp_cuda_why(b->e)->status)
@@ -300,9 +303,12 @@ int zp_gpu_main(int argc, char **argv)
   static bench b;
   zp_error err;
   int bad = 0;
+  size_t total;
   if (argc < 2) return fprintf(stderr, "usage: %s CASE...\n", argv[0]), 2;
   if (zp_job_read(&b.job, &err)) return fprintf(stderr, "step_bench: %s\n", err.text), 2;
-  if (failed("cudaSetDevice", cudaSetDevice(b.job.local_rank)) || measure_copy(&b)) return 3;
+  if (failed("cudaSetDevice", cudaSetDevice(b.job.local_rank)) || measure_copy(&b) ||
+      failed("cudaMemGetInfo", cudaMemGetInfo(&b.free_at_start, &total)))
+    return 3;
   for (int i = 1; i < argc && !bad; i++)
     bad = strcmp(argv[i], "launch") == 0 ? zp_launch_cost(&b.job) : run_case(&b, argv[i]);
   return bad ? 1 : 0;

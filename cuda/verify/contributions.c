@@ -39,8 +39,7 @@ static void decode_flat(zp_diff_rank *w, int32_t k, int32_t log2_scale)
   }
 }
 
-/* The device still has the last step's gradients: the host has issued no later step. Hosts of
- * several ranks add to one list. */
+/* The device still has the last step's gradients: the host has issued no later step. */
 int zp_diff_decode(zp_diff_rank *w, int failed)
 {
   zp_diff *t = w->t;
@@ -50,20 +49,28 @@ int zp_diff_decode(zp_diff_rank *w, int failed)
   const int32_t log2_scale = t->ref.result[step].log2_scale;
   if (!zp_are_coded_exactly(&c->synth, t->cfg, t->base + step, log2_scale)) return failed;
   if (cudaDeviceSynchronize() || simdev_lock(&t->contributions)) return failed;
-  for (int32_t k = 0; k < zp_cuda_layout_of(w->e)->n_flats; k++)
+  const int first = t->contributions.n == 0; /* under the lock: hosts of other ranks decode, too */
+  for (int32_t k = 0; first && k < zp_cuda_layout_of(w->e)->n_flats; k++)
     if (zp_cuda_layout_of(w->e)->flat[k].use == 0) decode_flat(w, k, log2_scale);
+  if (first) {
+    t->contributions.rank = w->rank;
+    t->contributions.step = step;
+  }
   simdev_unlock(&t->contributions);
   return failed;
 }
 
 static int is_foreign(const zp_diff *t, const zp_synth_finding *f)
 {
-  const zp_config *block = &zp_sim_rank(t->ref.sim, 0)->block.cfg;
-  return f->kind <= ZP_SYNTH_UNASKED && block->dp < t->cfg->dp && f->who.dp >= block->dp;
+  const zp_block_rank *b = &zp_sim_rank(t->ref.sim, t->contributions.rank)->block;
+  return f->kind <= ZP_SYNTH_UNASKED && f->who.dp / b->cfg.dp != b->index;
 }
 
 void zp_diff_say_contributions(const zp_diff *t, zp_verdict *v)
 {
+  if (t->contributions.n > 0)
+    zp_verdict_say(v, "\nthe gradients of rank %d after step %d:", t->contributions.rank,
+                   t->contributions.step);
   for (int32_t i = 0; i < t->contributions.n && v->n_findings < ZP_VERDICT_FINDINGS; i++) {
     const zp_synth_finding *f = &t->contributions.finding[i];
     char text[320];

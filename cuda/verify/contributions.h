@@ -5,8 +5,10 @@
 #include "../../ref/verify/contributions.h"
 #include "differential.h"
 
-/* What ranks have decoded, in the order in which they found a difference. */
+/* What one rank has decoded: of those that found a difference, the first whose gradients lack or
+ * double a contribution. */
 typedef struct zp_diff_contributions {
+  int32_t rank, step; /* step: counted from 0 */
   int32_t n;
   zp_synth_finding finding[ZP_VERDICT_FINDINGS];
 } zp_diff_contributions;

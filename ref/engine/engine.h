@@ -188,7 +188,8 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
 
 /* Where backward may write the gradient of entry `param` in micro-batch mb, to save its copy: numel
  * elements of the configuration's precision, written by work queued on `stream` after the call.
- * That work comes after that of the last zp_engine_step, which reads what the memory held before.
+ * The last zp_engine_step reads what the memory held before: make `stream` wait for that step's
+ * stream (with callbacks: for the call's `stream`); the engine does not.
  * Then pass the returned address to zp_engine_grad_ready; another address, or
  * zp_engine_grad_unused, is an error. Ask for each micro-batch anew. At stages 0 and 1, for mb > 0,
  * the memory has the sum of the micro-batches before: add the gradient to it, rounding once.
@@ -202,14 +203,15 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
 void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream);
 
 /* Entry `param` has no gradient in micro-batch mb: it contributes zeros. With callbacks it may be
- * called before backward, too, from the micro-batch's forward on: then no gradient waits for this
- * entry's turn. spec: RED-6, STEP-3 */
+ * called before backward, too, from the micro-batch's forward on, while a callback runs: then no
+ * gradient waits for this entry's turn. spec: RED-6, STEP-3 */
 int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb);
 
 /* Without callbacks: micro-batch mb's mean loss, without the loss scale, is at *loss (as for
  * grad_ready), to be averaged over all ranks, and to skip the step when it is not finite. Called,
- * if at all, before the micro-batch's last gradient is announced; else its loss counts as 0. Of
- * tensor parallel ranks, which compute the same loss, that of tp index 0 is read. spec: STAT-3 */
+ * if at all, before the micro-batch's last gradient is announced; else its loss counts as 0. Where
+ * the stage trains nothing: in any order, before zp_engine_step. Of tensor parallel ranks, which
+ * compute the same loss, that of tp index 0 is read. spec: STAT-3 */
 int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream);
 
 /* Runs the step (with callbacks), or ends the one whose gradients were announced. Without
@@ -260,11 +262,11 @@ int zp_engine_held(const zp_engine *e, int32_t param, int64_t from, int64_t *off
 /* Reads elements offset … offset + count - 1, all held by this rank, of `state` of entry `param`
  * into out (count): ZP_WHAT_MASTER; ZP_WHAT_MOMENT1: AdamW's first moment, SGD's momentum buffer;
  * ZP_WHAT_MOMENT2: AdamW's second moment. Not collective. Between steps: after zp_engine_step or
- * zp_engine_create, before the next step's first gradient is announced or memory is lent for it,
- * not from a callback. cuda: waits for the last step; out may be host or device memory, and is
- * filled when the call returns. 0, or a negative status: arguments that are refused leave out
- * unchanged and do not end the engine; the next call of this function or zp_engine_write_state
- * forgets the error. spec: STEP-11 */
+ * zp_engine_create, before the next step's first gradient or loss is announced or memory is asked
+ * for (zp_engine_grad_buffer), not from a callback. cuda: waits for the last step; out may be host
+ * or device memory, and is filled when the call returns. 0, or a negative status: arguments that
+ * are refused leave out unchanged and do not end the engine; the next call of this function or
+ * zp_engine_write_state forgets the error. spec: STEP-11 */
 int zp_engine_read_state(zp_engine *e, int32_t param, int32_t state, int64_t offset, int64_t count,
                          float *out);
 

@@ -231,10 +231,11 @@ int zp_engine_between(const zp_engine_options *o, const char *dir, int announced
     return zp_fail(err, ZP_E_REFUSED, o->rank, "rank %d: a checkpoint's folder is not named",
                    (int)o->rank);
   if (announced)
-    return zp_fail(err, ZP_E_REFUSED, o->rank,
-                   "rank %d: gradients were announced for a step that has not been ended: a "
-                   "checkpoint is between two steps",
-                   (int)o->rank);
+    return zp_fail(
+        err, ZP_E_REFUSED, o->rank,
+        "rank %d: gradients or losses were announced for a step that has not been ended: "
+        "a checkpoint is between two steps",
+        (int)o->rank);
   return ZP_OK;
 }
 

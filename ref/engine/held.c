@@ -42,8 +42,8 @@ static int check_call(const zp_config *cfg, const zp_held_request *q, int32_t ra
                    (int)rank, q->function, (int)q->state);
   if (q->announced)
     return zp_fail(err, ZP_E_REFUSED, rank,
-                   "rank %d: %s: gradients were announced for a step that has not been ended; call "
-                   "it between two steps",
+                   "rank %d: %s: gradients or losses were announced for a step that has not been "
+                   "ended; call it between two steps",
                    (int)rank, q->function);
   if (q->offset < 0 || q->count < 0 || (q->count > 0 && q->data == NULL))
     return zp_fail(err, ZP_E_REFUSED, rank,

@@ -217,13 +217,10 @@ int zp_engine_set_hyper(zp_engine *e, const zp_hyper *hyper)
   return ZP_OK;
 }
 
-/* Has the step to come begun: is a gradient announced for it, or memory lent? */
+/* Has the step to come begun: is a gradient or a loss announced for it, or memory asked for? */
 static int announced(const zp_engine *e)
 {
-  const int32_t n = e->rank->lay.n_params;
-  int lent = 0;
-  for (int32_t i = 0; i < n; i++) lent |= e->arrival[i] == ZP_LENT;
-  return !e->o.backward && e->trained > 0 && (e->mb > 0 || e->left < e->trained || lent);
+  return !e->o.backward && e->begun;
 }
 
 /* ---- State of entries ------------------------------------------------------------------------ */

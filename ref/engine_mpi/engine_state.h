@@ -34,6 +34,7 @@ struct zp_engine {
   int64_t mb;            /* whose gradients may be announced; -1: none's; M: the window is full */
   int32_t trained, left; /* entries of a micro-batch; of them not announced yet */
   float *loss;           /* [M] */
+  int32_t begun;         /* 1: without callbacks: something came for the step that is next */
 };
 
 /* Of an engine that was created, under its lock. 0, or ZP_E_INTERNAL in e->err. */

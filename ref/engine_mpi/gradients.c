@@ -61,6 +61,8 @@ static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
              "from its forward on");
   else if (e->inside && !e->o.backward)
     snprintf(text, cap, "a callback announced it; without backward, announce between the steps");
+  else if (e->trained == 0)
+    snprintf(text, cap, "micro-batches are 0 to %lld", (long long)e->o.config->micro_batches - 1);
   else if (e->mb == e->o.config->micro_batches)
     snprintf(text, cap, "all micro-batches are complete; zp_engine_step comes first");
   else if (mb != e->mb + 1 || e->o.backward)
@@ -139,6 +141,7 @@ static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival,
                  "from elsewhere or as unused, after memory for its gradient was lent, which may "
                  "have been written: announce it from there");
   *arrival_of(e, mb, i) = (uint8_t)arrival;
+  e->begun = 1;
   if (arrival == ZP_READY && grad && grad != kept_at(e, mb, i))
     memcpy(kept_at(e, mb, i), grad,
            (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision)));
@@ -186,6 +189,7 @@ void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *strea
   pthread_mutex_lock(&e->lock);
   status = e->err.status ? e->err.status : zp_engine_invariant(e);
   if (status == ZP_OK) status = check_awaited(e, param, mb);
+  if (status == ZP_OK) e->begun = 1;
   if (status == ZP_OK && (mb == 0 || e->o.config->stage == 2)) {
     buffer = kept_at(e, mb, param - e->rank->lay.first_param);
     *arrival_of(e, mb, param - e->rank->lay.first_param) = ZP_LENT;
@@ -227,6 +231,7 @@ int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)
                            : turn);
   } else if (e->err.status == ZP_OK) {
     e->loss[mb] = *loss;
+    e->begun = 1;
     (void)zp_engine_invariant(e);
   }
   status = e->err.status;
@@ -236,6 +241,7 @@ int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)
 
 void zp_engine_begin(zp_engine *e)
 {
+  e->begun = 0;
   e->forward = e->backward = -1;
   e->mb = e->o.backward ? -1 : e->trained > 0 ? 0 : e->o.config->micro_batches;
   e->left = e->trained;

@@ -141,6 +141,7 @@ static int holds_previous(const range *r, int64_t e)
 {
   const double more = units(r, e) - (double)right(r, r->step, e);
   const double bound = ldexp(fabs(units(r, e)), -20);
+  if (!isfinite(more)) return 0;
   if (more == (double)right(r, r->step - 1, e)) return 1;
   for (int32_t owner = -1; owner < r->cfg->dp; owner++)
     if (more == left_over(r, e, owner, 1) ||

@@ -37,6 +37,10 @@ int zp_cuda_copy_loss(zp_cuda_steps *s, int64_t mb, const float *loss, cudaStrea
                         "there are callbacks, and forward stores it",
                         (long long)mb);
   ZP_TRY(zp_cuda_continue_own_step(s));
+  if (!is_loss_awaited(s, mb) && zp_cuda_gradients_trained(s->gradients) == 0)
+    return zp_cuda_fail(r, ZP_E_REFUSED,
+                        "the loss of micro-batch %lld was passed; micro-batches are 0 to %lld",
+                        (long long)mb, (long long)r->plan.cfg->micro_batches - 1);
   if (!is_loss_awaited(s, mb))
     return zp_cuda_fail(r, ZP_E_REFUSED,
                         "the loss of micro-batch %lld was passed, expected that of micro-batch "

@@ -154,9 +154,10 @@ int zp_cuda_run_program(zp_cuda_steps *s, int32_t phase)
   if (!r->progress.host.ready && phase != ZP_PHASE_INIT)
     return zp_cuda_fail(r, ZP_E_REFUSED, "zp_cuda_init comes before steps, saves and loads");
   if (s->begun)
-    return zp_cuda_fail(r, ZP_E_REFUSED,
-                        "gradients were announced for a step that has not been ended: call "
-                        "zp_cuda_end_step before a save or load");
+    return zp_cuda_fail(
+        r, ZP_E_REFUSED,
+        "gradients or losses were announced for a step that has not been ended: call "
+        "zp_cuda_end_step before a save or load");
   r->progress.host.phase = phase;
   r->progress.host.pc = 0;
   return zp_cuda_continue(s);

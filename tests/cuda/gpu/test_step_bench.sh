@@ -33,9 +33,9 @@ for stage in 1 2; do
       at=stage_${stage}_M_${mb}_bucket_$bucket
       run tiny,$stage,$mb,$bucket,0
       verdict $? "steps_run:$at" "$(head -c 300 "$tmp/err")"
-      # The ideal, and what NCCL copies for one rank; the entries of this list are padded.
+      # The ideal, and what NCCL copies for one rank, from slots; this list's entries are padded.
       compare "launches_memory_and_bytes_are_those_counted:$at" "$same and
-        (\$s.bytes / \$s.params - 8 * (if $stage == 2 then $mb else 1 end)) == \$c.traffic.ideal" \
+        (\$s.bytes / \$s.params - 8 * (if $stage == 2 then $mb else 0 end)) == \$c.traffic.ideal" \
         --stage $stage --micro-batches $mb --bucket $bucket
     done
   done

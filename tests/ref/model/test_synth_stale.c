@@ -1,5 +1,6 @@
 /* Decoding of sums that were not cleared between steps. spec: STEP-4 */
 #include <criterion/criterion.h>
+#include <math.h>
 
 #include "../../../ref/model/synth.h"
 
@@ -45,6 +46,16 @@ static int64_t decode(const float *x, zp_synth_finding *f, int32_t *n)
 {
   *n = 0;
   return zp_synth_decode(&opt, &cfg, 1, 0, 0, 0, 0, 0, NUMEL, x, f, n, CAP);
+}
+
+Test(synth_stale, infinite_sums_are_not_of_the_previous_step)
+{
+  float x[NUMEL];
+  zp_synth_finding f[CAP];
+  int32_t n;
+  for (int64_t e = 0; e < NUMEL; e++) x[e] = INFINITY;
+  cr_assert_eq(decode(x, f, &n), NUMEL);
+  for (int32_t i = 0; i < n; i++) cr_assert_neq(f[i].kind, ZP_SYNTH_STALE);
 }
 
 Test(synth_stale, sums_that_a_reduction_in_place_left_are_of_the_previous_step)
