@@ -72,20 +72,24 @@ static void lay(zp_memory_runs *runs, char *in, char *out, int64_t at, int64_t c
   runs->tiles = zp_runs_lay(runs->here, 1);
 }
 
-static zp_launch copied(const large *a, int64_t from, int64_t count, void *params)
+/* What is written has `size` bytes an element. */
+static zp_launch gather_into(const large *a, int64_t from, int64_t count, int64_t size,
+                             void *params)
 {
   zp_gather_params *p = params;
   *p = (zp_gather_params){.dtype = ZP_BF16, .nonfinite = a->nonfinite};
-  lay(&p->runs, a->at[0] + 2 * from, a->at[1] + 2 * from, 0, count);
+  lay(&p->runs, a->at[0] + 2 * from, a->at[1] + size * from, 0, count);
   return zp_launch_runs(p->runs.here, 1);
+}
+
+static zp_launch copied(const large *a, int64_t from, int64_t count, void *params)
+{
+  return gather_into(a, from, count, 2, params);
 }
 
 static zp_launch added(const large *a, int64_t from, int64_t count, void *params)
 {
-  zp_gather_params *p = params;
-  *p = (zp_gather_params){.dtype = ZP_BF16, .nonfinite = a->nonfinite};
-  lay(&p->runs, a->at[0] + 2 * from, a->at[1] + 4 * from, 0, count);
-  return zp_launch_runs(p->runs.here, 1);
+  return gather_into(a, from, count, 4, params);
 }
 
 static int prepare_added(const large *a)

@@ -489,7 +489,7 @@ static int step(run *r, int64_t number)
 {
   zp_engine_call c = {.step = number, .loss = r->loss};
   for (; !r->callbacks && r->cfg.pp == 1 && c.mb < r->cfg.micro_batches; c.mb++)
-    if (forward(r, &c) || zp_engine_loss(r->e, c.mb, c.loss, NULL) || backward(r, &c)) return 3;
+    if (forward(r, &c) || loss(r, &c) || backward(r, &c)) return 3;
   if (is(r, "late") && number == 1)
     zp_engine_grad_ready(r->e, 0, 0, r->grad, r->cfg.precision, NULL);
   if (is(r, "announced") && number == 1 && announced_state(r)) return 1;
