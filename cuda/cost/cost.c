@@ -12,7 +12,7 @@
 /* A step begins when the one before has ended: from the second on they take the same time. */
 enum { STEPS = 3 };
 /* Of all steps, for an op of one; measured: 1,900 to 2,100. An op has at most 5 nodes a step, and
- * a piece of backward. */
+ * a piece of backward or forward. */
 /* The graph of the window's accesses takes time in the square of the buckets: half a minute. */
 enum { WINDOW_OPS = 1 << 17 };
 enum { BYTES_PER_OP = 2600, OPS_MOST = INT32_MAX / (6 * STEPS) };
@@ -55,7 +55,8 @@ static int no_memory(zp_error *err)
 static int simulate(timing *t, const zp_machine *m, int32_t without_comm, double *seconds,
                     zp_error *err)
 {
-  const zp_workload_size size = {t->job->tokens, t->job->activation_bytes, t->job->native};
+  const zp_workload_size size = {t->job->tokens, t->job->activation_bytes, t->job->native,
+                                 t->job->partial};
   double end[STEPS] = {0};
   if (t->job->progress) t->job->progress(t->simulated++, SIMULATIONS);
   if (zp_work_of(t->p, m, &size, t->work, err)) return err->status;
@@ -221,6 +222,7 @@ int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)
                         .get = get,
                         .sets = 1,
                         .gradual = 1,
+                        .partial = job->partial,
                         .stages = 1};
   zp_machine m;
   timing t = {.job = job};

@@ -242,12 +242,20 @@ static zp_work communication(const context *c, int32_t i, const zp_op *op, int32
   return reduction(c, r, op, part, s);
 }
 
+/* 1: a forward that reads the trained entries one after the other. */
+static int is_read(const context *c, const zp_op *op)
+{
+  return c->size->partial && op->mb == 0;
+}
+
 static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t part)
 {
   const rank_view *r = &c->rank[i];
   const bucket_sizes s = sizes_of(c, r, op);
   switch (op->kind) {
-  case ZP_OP_FORWARD: return compute(c, ZP_WORK_FORWARD, 2 * r->numel * (double)c->size->tokens);
+  case ZP_OP_FORWARD: /* what it reads entry by entry has its share of the cost */
+    return compute(c, ZP_WORK_FORWARD,
+                   2 * (is_read(c, op) ? r->frozen : r->numel) * (double)c->size->tokens);
   case ZP_OP_BACKWARD: /* its pieces have the rest of the cost */
     return compute(c, ZP_WORK_BACKWARD, 2 * r->frozen * (double)c->size->tokens);
   case ZP_OP_ADD: return copy_of(c, r, op, s);
@@ -268,9 +276,10 @@ static zp_work work_of_node(const context *c, const zp_hb_node *n)
 {
   const zp_hb_plan *p = c->p;
   if (n->joint >= 0) return (zp_work){.kind = ZP_WORK_DECIDE};
-  if (n->what == ZP_HB_PIECE)
-    return compute(c, ZP_WORK_BACKWARD,
-                   4 * (double)p->cfg->params[n->param].numel * (double)c->size->tokens);
+  if (n->what == ZP_HB_PIECE || n->what == ZP_HB_READ)
+    return compute(c, n->what == ZP_HB_READ ? ZP_WORK_FORWARD : ZP_WORK_BACKWARD,
+                   (n->what == ZP_HB_READ ? 2 : 4) * (double)p->cfg->params[n->param].numel *
+                       (double)c->size->tokens);
   if (n->what != ZP_HB_OP) return (zp_work){.kind = ZP_WORK_DECIDE};
   const zp_op *op = &p->program[n->rank][n->pc];
   return n->chain < 0 ? communication(c, n->rank, op, n->part)

@@ -38,7 +38,7 @@ typedef struct zp_work {
 typedef struct zp_workload_size {
   int64_t tokens;           /* of a micro-batch */
   int64_t activation_bytes; /* that a stage sends for a micro-batch */
-  int32_t native;           /* as in zp_hb_case */
+  int32_t native, partial;  /* as in zp_hb_case */
 } zp_workload_size;
 
 /* The work of each node of a plan whose case has `gradual` and `stages`. work: [graph.n]. 0, or

@@ -98,6 +98,15 @@ int zp_cuda_grad_buffer(zp_cuda *e, int32_t param, int64_t mb, cudaStream_t stre
   return announce_on_device(e, &a);
 }
 
+int zp_cuda_wait_params(zp_cuda *e, const int32_t *params, int32_t n, cudaStream_t stream)
+{
+  int failed, status;
+  zp_cuda_enter(e);
+  failed = zp_cuda_gathers_wait(&e->gathers, params, n, stream);
+  status = zp_cuda_leave(e);
+  return failed ? status : 0;
+}
+
 int zp_cuda_loss(zp_cuda *e, int64_t mb, const float *loss, cudaStream_t stream)
 {
   int failed, status;

@@ -143,6 +143,7 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
                        .offload = e->o.offload,
                        .offload_threads = e->o.offload_threads,
                        .early_bytes = e->o.early_bytes,
+                       .partial_gather = e->o.partial_gather,
                        .act_in = e->o.in,
                        .act_out = e->o.out,
                        .message_bytes = e->o.message_bytes,
@@ -244,6 +245,18 @@ int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb)
   const int status = unusable(e, "zp_engine_grad_unused");
   if (status) return status;
   return result(e, zp_cuda_grad_unused(e->c, param, mb));
+}
+
+int zp_engine_wait_params(zp_engine *e, const int32_t *params, int32_t n, void *stream)
+{
+  const int status = unusable(e, "zp_engine_wait_params");
+  if (status) return status;
+  return result(e, zp_cuda_wait_params(e->c, params, n, stream));
+}
+
+int zp_engine_wait_param(zp_engine *e, int32_t param, void *stream)
+{
+  return zp_engine_wait_params(e, &param, 1, stream);
 }
 
 int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)

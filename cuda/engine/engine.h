@@ -139,6 +139,7 @@ typedef struct zp_cuda_options {
    * waits in each step for the gradients' copies, and updates without the lock.
    * spec: OPT-5, STRM-9 */
   int32_t offload, offload_threads;
+  int32_t partial_gather; /* as in zp_engine_options. spec: STRM-11 */
   /* Bytes for gradients that come before their turn; 0, -1: as in zp_engine_options. */
   int64_t early_bytes;
   zp_message act_in, act_out; /* this stage's activations; data is ignored */
@@ -203,6 +204,10 @@ int zp_cuda_step(zp_cuda *e);
  * zp_cuda_grad_ready; before the micro-batch's last gradient is announced. Not called: 0.
  * 0, or a negative status. */
 int zp_cuda_loss(zp_cuda *e, int64_t mb, const float *loss, cudaStream_t stream);
+
+/* As zp_engine_wait_params: `stream` waits until the n entries of `params` (NULL: all of the stage)
+ * have the last step's values. From any host thread. 0, or a negative status. spec: STRM-11 */
+int zp_cuda_wait_params(zp_cuda *e, const int32_t *params, int32_t n, cudaStream_t stream);
 
 /* Without callbacks: enqueues what follows the gradients. Work queued on `stream`, such as readers
  * of parameters, comes before it; work queued there afterwards, such as the next step's, comes

@@ -16,6 +16,7 @@ static int check_parts(const zp_cuda *e, zp_error *err)
          zp_cuda_offload_invariant(&e->offload, err) ||
          zp_cuda_checkpoint_invariant(&e->checkpoint, err) ||
          zp_cuda_buckets_invariant(&e->buckets, err) ||
+         zp_cuda_gathers_invariant(&e->gathers, err) ||
          zp_cuda_gradients_invariant(&e->gradients, err) ||
          zp_cuda_messages_invariant(&e->messages, err) ||
          zp_cuda_pipeline_invariant(&e->pipeline, err) || zp_cuda_steps_invariant(&e->steps, err) ||

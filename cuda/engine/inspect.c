@@ -11,6 +11,7 @@ cudaStream_t zp_cuda_stream_of(const zp_cuda *e, zp_cuda_stream_kind kind)
   return kind == ZP_CUDA_COMPUTE  ? r->compute
          : kind == ZP_CUDA_REDUCE ? r->reduce
          : kind == ZP_CUDA_P2P    ? r->p2p
+         : kind == ZP_CUDA_GATHER ? r->gather
                                   : e->offload.copy;
 }
 

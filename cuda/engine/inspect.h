@@ -10,7 +10,8 @@ typedef enum zp_cuda_stream_kind {
   ZP_CUDA_COMPUTE,
   ZP_CUDA_REDUCE,
   ZP_CUDA_P2P,
-  ZP_CUDA_COPY /* NULL without offload */
+  ZP_CUDA_COPY,  /* NULL without offload */
+  ZP_CUDA_GATHER /* NULL without partial_gather */
 } zp_cuda_stream_kind;
 cudaStream_t zp_cuda_stream_of(const zp_cuda *e, zp_cuda_stream_kind kind);
 

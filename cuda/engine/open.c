@@ -22,6 +22,7 @@ static void connect(zp_cuda *e)
   e->ops.memory = e->offload.memory = e->checkpoint.memory = e->pipeline.memory = &e->memory;
   e->ops.offload = &e->offload;
   e->ops.buckets = &e->buckets;
+  e->ops.gathers = &e->gathers;
   e->pipeline.messages = e->steps.messages = &e->messages;
   e->steps.ops = &e->ops;
   e->steps.gradients = &e->gradients;
@@ -40,6 +41,7 @@ static int open_plan(zp_cuda *e)
   ZP_TRY(zp_cuda_comms_open(&e->comms, r));
   ZP_TRY(zp_cuda_buffers_open(&e->buffers, r));
   ZP_TRY(zp_cuda_buckets_open(&e->buckets, r));
+  ZP_TRY(zp_cuda_gathers_open(&e->gathers, r));
   ZP_TRY(zp_cuda_gradients_open(&e->gradients, &e->ops));
   ZP_TRY(zp_cuda_messages_open(&e->messages, r, &e->comms));
   return zp_cuda_steps_open(&e->steps);
@@ -66,6 +68,8 @@ static int open_streams(zp_cuda *e)
   ZP_TRY(zp_cuda_create_stream(r, &r->compute, 0));
   ZP_TRY(zp_cuda_create_stream(r, &r->reduce, 1));
   ZP_TRY(zp_cuda_create_stream(r, &r->p2p, 1));
+  if (r->opt.partial_gather) ZP_TRY(zp_cuda_create_stream(r, &r->gather, 1));
+  ZP_TRY(zp_cuda_gathers_create_events(&e->gathers));
   ZP_TRY(zp_cuda_pipeline_open(&e->pipeline));
   ZP_TRY(zp_cuda_steps_create_events(&e->steps));
   ZP_TRY(zp_cuda_step_memory_open(&e->memory, r));
@@ -126,7 +130,7 @@ zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_error *err)
 static int is_idle(const zp_cuda *e)
 {
   const zp_cuda_rank *r = &e->rank;
-  const cudaStream_t streams[] = {r->compute, r->reduce, r->p2p, e->offload.copy};
+  const cudaStream_t streams[] = {r->compute, r->reduce, r->p2p, r->gather, e->offload.copy};
   for (size_t i = 0; i < sizeof streams / sizeof *streams; i++)
     if (streams[i] && !zp_cuda_drain_stream(r, streams[i])) return 0;
   return 1;
@@ -149,7 +153,9 @@ static void close_parts(zp_cuda *e)
   zp_cuda_destroy_stream(r->compute);
   zp_cuda_destroy_stream(r->reduce);
   zp_cuda_destroy_stream(r->p2p);
+  zp_cuda_destroy_stream(r->gather);
   zp_cuda_buckets_close(&e->buckets);
+  zp_cuda_gathers_close(&e->gathers);
   zp_cuda_gradients_close(&e->gradients);
   zp_cuda_steps_close(&e->steps);
   zp_cuda_pipeline_close(&e->pipeline);

@@ -39,6 +39,21 @@ static int check_callbacks(const zp_cuda_options *o, zp_error *err)
   return 0;
 }
 
+/* Gathers that write parameters directly: those of aligned entries. */
+static int check_partial(const zp_cuda_options *o, zp_error *err)
+{
+  const int64_t align = o->entry_align == 0 ? 1 : o->entry_align;
+  if (o->partial_gather != 0 && o->partial_gather != 1)
+    return refuse(err, "partial_gather", "0 or 1", o->partial_gather);
+  if (o->partial_gather && o->cfg->stage == 0)
+    return refuse(err, "partial_gather", "0 at ZeRO stage 0, where nothing is gathered",
+                  o->partial_gather);
+  if (o->partial_gather && align * zp_dtype_bytes(o->cfg->precision) % ZP_VIEW_BYTES != 0)
+    return refuse(err, "partial_gather",
+                  "0, or an entry_align of a multiple of 128 bytes; it is, in elements", align);
+  return 0;
+}
+
 int32_t zp_cuda_replicas(const zp_cuda_options *o)
 {
   return o->replicas == 0 ? 1 : o->replicas;
@@ -56,6 +71,7 @@ int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err)
   if (zp_block_check(o->cfg, zp_cuda_replicas(o), err) ||
       zp_block_check_align(o->cfg, o->entry_align, err))
     return err->status;
+  if (check_partial(o, err)) return err->status;
   if (o->early_bytes < ZP_EARLY_ALL)
     return refuse(err, "early_bytes", "-1, 0 or a number of bytes", o->early_bytes);
   if (o->cfg->dynamic_shapes && o->cfg->pp > 1 && o->message_bytes < 1)

@@ -15,6 +15,7 @@ struct zp_cuda {
   zp_cuda_offload offload;
   zp_cuda_checkpoint checkpoint;
   zp_cuda_buckets buckets;
+  zp_cuda_gathers gathers;
   zp_cuda_ops ops;
   zp_cuda_gradients gradients;
   zp_cuda_messages messages;

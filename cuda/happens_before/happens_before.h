@@ -46,7 +46,10 @@ typedef enum zp_hb_work {
   ZP_HB_REUSE, /* by the caller: overwrites the buffer after the announcement */
   ZP_HB_GET,   /* copies the state to the host, which waits for it */
   ZP_HB_REST,  /* by the caller: the part of backward after its gradients */
-  ZP_HB_PIECE  /* by the caller: the part of backward that makes the entry's gradient */
+  ZP_HB_PIECE, /* by the caller: the part of backward that makes the entry's gradient */
+  ZP_HB_READ,  /* by the caller, with partial_gather: the part of forward that needs the entry
+                * first, before the rest of it */
+  ZP_HB_STATE  /* the same: before all entries it reads the step's state */
 } zp_hb_work;
 int64_t zp_hb_tag(int32_t what, int32_t step, int64_t position_or_mb, int32_t param);
 
@@ -65,13 +68,16 @@ typedef struct zp_hb_case {
   /* 1: backward makes one gradient after the other on the compute stream (ZP_HB_PIECE), and
    * announces each there before it makes the next; it ends with ZP_HB_REST */
   int32_t gradual;
+  /* 1: gathers run on their own stream, and the first micro-batch's forward reads the trained
+   * entries one after the other (ZP_HB_READ) */
+  int32_t partial;
   /* 1: of each stage only the first rank, which stands for all: they do the same work at the same
    * time. Node ranks are then stages; zp_hb_demands cannot be asked. */
   int32_t stages;
 } zp_hb_case;
 
 /* Streams of a rank. */
-enum { ZP_HB_COMPUTE, ZP_HB_REDUCE, ZP_HB_P2P, ZP_HB_PRODUCER };
+enum { ZP_HB_COMPUTE, ZP_HB_REDUCE, ZP_HB_P2P, ZP_HB_GATHER, ZP_HB_PRODUCER };
 
 /* A piece of device work; or, with chain -1, a communication as the joint work of its members. */
 typedef struct zp_hb_node {
@@ -88,7 +94,7 @@ typedef struct zp_hb_node {
 typedef struct zp_hb_plan {
   const zp_config *cfg;
   int32_t replicas, stages; /* as in the case */
-  int32_t world, streams;   /* ranks of the graph; streams of a rank: 3 and its producers */
+  int32_t world, streams;   /* ranks of the graph; streams of a rank: 4 and its producers */
   zp_hb_node *node;         /* [graph.n] */
   int32_t cap;
   zp_hb_graph graph;

@@ -10,6 +10,7 @@ typedef enum zp_operand {
   ZP_ON_HOST,   /* not memory: the host waited before it issued more */
   ZP_ON_MEMBERS,
   ZP_ON_PARAMS,
+  ZP_ON_PART,  /* of the parameters, padding too: what a gather sends, by flat group and bucket */
   ZP_ON_STATE, /* step count, loss scale, decision */
   ZP_ON_LOSS,
   ZP_ON_ACT_IN, /* by activation slot */

@@ -53,10 +53,12 @@ void zp_hb_node_text(const zp_hb_plan *p, int32_t node, char *text, int64_t cap)
                                      "the caller's reuse of the buffer of entry",
                                      "",
                                      "",
-                                     "the gradient of entry"};
+                                     "the gradient of entry",
+                                     "forward's first reading of entry"};
   const zp_hb_node *n = &p->node[node];
   char op[ZP_HB_NAME] = "the copy of the state to the host";
-  if (n->what == ZP_HB_REST)
+  if (n->what == ZP_HB_STATE) snprintf(op, sizeof op, "forward's reading of the step's state");
+  else if (n->what == ZP_HB_REST)
     snprintf(op, sizeof op, "the rest of backward, micro-batch %" PRId64, n->mb);
   else if (n->what == ZP_HB_OP) zp_op_describe(&p->program[n->rank][n->pc], op, sizeof op);
   else if (n->what != ZP_HB_GET)
@@ -71,6 +73,7 @@ void zp_hb_operand_text(int32_t why, char *text, int64_t cap)
                                                 "the host's wait",
                                                 "all members of a communication",
                                                 "the parameters",
+                                                "the rank's part of a bucket of parameters",
                                                 "the step's state",
                                                 "the losses",
                                                 "the received activation",

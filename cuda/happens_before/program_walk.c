@@ -27,14 +27,36 @@ static void access_model(zp_hb_walk *b, int32_t v)
   zp_hb_access(b, v, ZP_ON_STATE, ZP_READS, 0, 1);
 }
 
-static void forward(zp_hb_walk *b, int64_t pc)
+/* Forward writes what it sends; the engine calls it once it may. */
+static void access_forward(zp_hb_walk *b, const zp_op *op, int32_t v)
 {
-  const zp_op *op = &b->op[pc];
-  const int32_t v = zp_hb_add_work(b, ZP_HB_COMPUTE, ZP_HB_OP, pc, -1, 0);
-  access_model(b, v);
+  zp_hb_access(b, v, ZP_ON_STATE, ZP_READS, 0, 1);
   if (!is_first(b)) zp_hb_access(b, v, ZP_ON_ACT_IN, ZP_READS, op->slot, op->slot + 1);
   if (is_last(b)) zp_hb_access(b, v, ZP_ON_LOSS, ZP_WRITES, op->mb, op->mb + 1);
   else zp_hb_access(b, v, ZP_ON_ACT_OUT, ZP_WRITES, 0, 1);
+}
+
+/* The state; then trained entries, in the order of the list. */
+static void read_entries(zp_hb_walk *b, const zp_op *op)
+{
+  const zp_config *cfg = b->p->cfg;
+  access_forward(b, op, zp_hb_add_work(b, ZP_HB_COMPUTE, ZP_HB_STATE, op->mb, 0, 0));
+  for (int32_t i = 0; i < b->lay.n_params; i++) {
+    const int32_t param = b->lay.first_param + i, storage = zp_storage_of(cfg, &b->lay, i);
+    const zp_param *own = b->c->own ? b->c->own : cfg->params;
+    if (b->lay.spot[i].flat < 0 || own[param].numel == 0) continue;
+    const int32_t v = zp_hb_add_work(b, ZP_HB_COMPUTE, ZP_HB_READ, op->mb, param, 0);
+    zp_hb_access(b, v, ZP_ON_PARAMS, ZP_READS, b->param_at[storage], b->param_at[storage + 1]);
+  }
+}
+
+static void forward(zp_hb_walk *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  if (b->c->partial && op->mb == 0) read_entries(b, op);
+  const int32_t v = zp_hb_add_work(b, ZP_HB_COMPUTE, ZP_HB_OP, pc, -1, 0);
+  zp_hb_access(b, v, ZP_ON_PARAMS, ZP_READS, 0, b->param_at[b->lay.n_params]);
+  access_forward(b, op, v);
 }
 
 /* Backward reads the activation that forward received, too (PIPE-4). */
@@ -370,10 +392,18 @@ static void write_params(zp_hb_walk *b, const zp_op *op, int32_t v, int part)
   }
 }
 
+/* With its padding, which is of no entry. */
+static void access_part(zp_hb_walk *b, const zp_op *op, int32_t v, zp_mode mode)
+{
+  const int64_t at = op->flat * ZP_MAX_ELEMENTS + op->bucket;
+  zp_hb_access(b, v, ZP_ON_PART, mode, at, at + 1);
+}
+
 static void update(zp_hb_walk *b, int64_t pc)
 {
   const int32_t v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
   zp_hb_access(b, v, ZP_ON_STATE, ZP_READS, 0, 1);
+  if (b->c->partial) access_part(b, &b->op[pc], v, ZP_WRITES);
   if (b->p->cfg->reduce != ZP_EXACT) access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_READS);
   if (b->p->cfg->stage == 0) write_params(b, &b->op[pc], v, 0);
   else if (zp_has_views(b->p->cfg, &b->lay, b->op[pc].flat)) write_params(b, &b->op[pc], v, 1);
@@ -381,7 +411,8 @@ static void update(zp_hb_walk *b, int64_t pc)
 
 static void gather(zp_hb_walk *b, int64_t pc)
 {
-  int32_t v = zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+  int32_t v = zp_hb_add_comm(b, b->c->partial ? ZP_HB_GATHER : ZP_HB_REDUCE, pc, 1);
+  if (b->c->partial) access_part(b, &b->op[pc], v, ZP_READS);
   if (!zp_has_views(b->p->cfg, &b->lay, b->op[pc].flat))
     v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
   write_params(b, &b->op[pc], v, 0);
@@ -418,6 +449,7 @@ int zp_hb_walk_step(zp_hb_walk *b)
   if (!b->c->get[b->step]) return 0;
   const int32_t v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_GET, 0, 0, 0);
   zp_hb_access(b, v, ZP_ON_STATE, ZP_READS, 0, 1);
+  if (b->c->partial) zp_hb_access(b, v, ZP_ON_PARAMS, ZP_READS, 0, b->param_at[b->lay.n_params]);
   b->barrier = v;
   return 0;
 }

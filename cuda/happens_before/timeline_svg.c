@@ -41,6 +41,7 @@ static const char *class_of(const zp_timeline *t, const zp_bar *b)
   const zp_hb_node *n = b->node < 0 ? NULL : &t->plan->node[b->node];
   if (!n) return "x";
   if (n->what == ZP_HB_REST) return "b";
+  if (n->what == ZP_HB_READ || n->what == ZP_HB_STATE) return "f";
   if (n->what != ZP_HB_OP) return "c";
   const zp_op *op = &t->plan->program[n->rank][n->pc];
   switch (op->kind) {

@@ -44,11 +44,13 @@ void zp_timeline_label(const zp_timeline *t, const zp_bar *b, char *text, int64_
   else if (n->what == ZP_HB_OP) op_label(op_of(t, b), n->part, text, (size_t)cap);
   else if (n->what == ZP_HB_GET) snprintf(text, (size_t)cap, "get");
   else if (n->what == ZP_HB_REST) snprintf(text, (size_t)cap, "rest");
+  else if (n->what == ZP_HB_STATE) snprintf(text, (size_t)cap, "state");
   else
     snprintf(text, (size_t)cap, "%s e%d",
              n->what == ZP_HB_COPY    ? "copy"
              : n->what == ZP_HB_STAGE ? "stage"
              : n->what == ZP_HB_PIECE ? "grad"
+             : n->what == ZP_HB_READ  ? "read"
                                       : "reuse",
              n->param);
 }

@@ -9,6 +9,12 @@ int64_t zp_diff_early_bytes(const zp_diff *t)
   return t->now.early ? 0 : ZP_EARLY_ALL;
 }
 
+int32_t zp_diff_is_partial(const zp_diff *t)
+{
+  const int64_t bytes = t->hyper->entry_align * zp_dtype_bytes(t->cfg->precision);
+  return t->now.partial_gather && t->cfg->stage > 0 && bytes % ZP_VIEW_BYTES == 0;
+}
+
 int64_t zp_diff_grad_bytes(const zp_diff_rank *w, int32_t param)
 {
   const zp_config *c = w->t->cfg;

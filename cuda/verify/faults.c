@@ -168,6 +168,11 @@ static int is_offloaded(uint64_t number)
          number % (4 * ZP_SCHEDULE_PLAIN) == 13;
 }
 
+static int allows_partial(const zp_case *c)
+{
+  return c->cfg.stage > 0 && c->entry_align * zp_dtype_bytes(c->cfg.precision) % ZP_VIEW_BYTES == 0;
+}
+
 zp_schedule zp_case_schedule(const zp_case *c, uint64_t number, const zp_cuda_fault *fault)
 {
   zp_schedule s = zp_schedule_of(number);
@@ -182,10 +187,12 @@ zp_schedule zp_case_schedule(const zp_case *c, uint64_t number, const zp_cuda_fa
     s.many_streams = number % ZP_SCHEDULE_PLAIN != 0 && number % 5 == 3;
     s.early = number % 4 == 2 && !s.hosts;
     s.unused_early = number % 5 == 4 && !s.own_loop;
+    s.partial_gather = number % 3 == 2 && allows_partial(c);
     return s;
   }
   s.inject = &fault->injection;
   s.offload |= zp_cuda_sync_point_offloads(fault->injection.sync_point);
+  s.partial_gather = zp_cuda_sync_point_partial(fault->injection.sync_point);
   s.forgets = fault->forgets;
   s.repeats = fault->repeats;
   s.waits_for_all = s.path = fault->waits_for_all; /* only the happens-before check finds it */

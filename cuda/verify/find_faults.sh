@@ -11,7 +11,7 @@ export TSAN_OPTIONS=symbolize=0:exitcode=0
 # Slots: two ranks, five entries in three buckets, two micro-batches. Sums: stage 1, three
 # micro-batches. Pipeline: two stages of one rank, with a tied entry; of two ranks; with varying
 # shapes. Few gradients. Saving: the first case with a checkpoint. Offload: three buckets or more,
-# so that parameters return to a buffer twice.
+# so that parameters return to a buffer twice. Gathers of their own: aligned entries.
 slots=list=10@0.0+6@0.0+9@0.0+7@0.0+12@0.0
 sums=list=10@0.0+6@0.0+9@0.0+7@0.0
 stages=list=5@0.0t0+9@0.0+7@1.0+5@1.0t0
@@ -26,6 +26,7 @@ pp=2,dp=1,stage=2,reduce=ordered,precision=bf16,M=3,bucket=16,steps=2,$common,$v
 pp=1,dp=1,stage=1,reduce=ordered,precision=fp32,M=2,bucket=16,steps=3,$common,unused=240,list=9@0.0
 pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=16,steps=2,$common,$slots,reload=1:2:1:8
 pp=1,dp=2,stage=2,reduce=ordered,precision=fp16,M=1,bucket=8,steps=4,$common,$slots
+pp=1,dp=2,stage=2,reduce=ordered,precision=bf16,M=2,bucket=64,steps=3,$common,entry_align=64,$slots
 END
 
 # Lines FAULT CASE_NUMBER SCHEDULE FOUND_AS FOUND_AS_TSAN.

@@ -31,6 +31,14 @@ static void hash_params(const compute *p, int32_t which)
       zp_hash_params(p->w->t->cfg, lay, p->w->model.param);
 }
 
+/* What was read of the step before the entries were waited for. */
+static void hash_step(const compute *p)
+{
+  const int64_t at = (p->step * p->w->t->cfg->micro_batches + p->mb) * 2;
+  if (p->mb > 0 || p->step < 0 || p->step >= p->w->t->steps || !zp_diff_is_partial(p->w->t)) return;
+  if (p->w->model.step != p->state->step) p->w->model.seen[at] ^= 1;
+}
+
 static zp_mb at_mb(const compute *p)
 {
   return (zp_mb){p->state->step, p->mb, p->state->scaler.log2_scale};
@@ -40,6 +48,7 @@ static zp_mb at_mb(const compute *p)
 static void end_forward(const compute *p)
 {
   hash_params(p, 0);
+  hash_step(p);
   zp_tape_record(p->w, ZP_TAPE_RECEIVED, p->mb, &p->in);
   zp_tape_record(p->w, ZP_TAPE_SENT, p->mb, &p->out);
   if (p->w->tape.losses) p->w->tape.losses[p->mb] = *p->loss;
@@ -77,6 +86,36 @@ static void backward_body(const void *params, simdev_thread t, void *shared, int
 }
 static const simdev_kernel backward_kernel = {"backward", sizeof(compute), 1, backward_body};
 
+typedef struct reading {
+  const uint8_t *param;
+  int64_t n;
+  uint32_t *sum;
+} reading;
+
+/* Reads an entry, as the part of forward that uses it. */
+static void read_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const reading *p = params;
+  uint32_t sum = 0;
+  (void)t, (void)shared, (void)phase;
+  for (int64_t i = 0; i < p->n; i++) sum = sum * 31 + p->param[i];
+  *p->sum = sum;
+}
+static const simdev_kernel read_kernel = {"read an entry", sizeof(reading), 1, read_body};
+
+typedef struct stepping {
+  const zp_step_state *state;
+  int64_t *step;
+} stepping;
+
+static void step_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const stepping *p = params;
+  (void)t, (void)shared, (void)phase;
+  *p->step = p->state->step;
+}
+static const simdev_kernel step_kernel = {"read the step", sizeof(stepping), 1, step_body};
+
 /* After a forward of gpt's kernels. */
 static void forwarded_body(const void *params, simdev_thread t, void *shared, int phase)
 {
@@ -110,7 +149,8 @@ static const simdev_kernel fill_kernel = {"first values", sizeof(fill), 1, fill_
 int zp_diff_model_load(void)
 {
   static const simdev_kernel *const all[] = {&forward_kernel, &forwarded_kernel, &backward_kernel,
-                                             &rest_kernel, &fill_kernel};
+                                             &rest_kernel,    &fill_kernel,      &read_kernel,
+                                             &step_kernel};
   struct cudaFuncAttributes unused;
   for (size_t i = 0; !zp_launch_body && i < sizeof all / sizeof *all; i++)
     ZP_HOST_TRY(cudaFuncGetAttributes(&unused, all[i]));
@@ -238,6 +278,25 @@ static int run_shape(void *ctx, const zp_cuda_call *call, zp_message *out)
   return 0;
 }
 
+/* The step's state; then entry by entry, in the order of the list. */
+static int read_entries(zp_diff_rank *w, const zp_cuda_call *call)
+{
+  const zp_layout *lay = zp_cuda_layout_of(w->e);
+  stepping state = {call->state, &w->model.step};
+  simdev_tag(zp_hb_tag(ZP_HB_STATE, w->steps_done, call->mb, 0));
+  ZP_HOST_TRY(zp_diff_launch(&step_kernel, &state, call->stream));
+  for (int32_t i = 0; i < lay->n_params; i++) {
+    const int32_t param = lay->first_param + i;
+    reading p = {w->model.params[param], zp_diff_grad_bytes(w, param), &w->model.read};
+    ZP_HOST_TRY(zp_cuda_wait_params(w->e, &param, 1, call->stream));
+    if (lay->spot[i].flat < 0 || p.n == 0) continue;
+    simdev_tag(zp_hb_tag(ZP_HB_READ, w->steps_done, call->mb, param));
+    ZP_HOST_TRY(zp_diff_launch(&read_kernel, &p, call->stream));
+  }
+  simdev_tag(w->tag);
+  return 0;
+}
+
 static int run_forward(void *ctx, const zp_cuda_call *call)
 {
   zp_diff_rank *w = ctx;
@@ -247,6 +306,7 @@ static int run_forward(void *ctx, const zp_cuda_call *call)
   copy_message(call->in, &p.in);
   copy_message(call->out, &p.out);
   ZP_HOST_TRY(zp_announce_unused(w, call));
+  if (call->mb == 0 && zp_diff_is_partial(w->t)) ZP_HOST_TRY(read_entries(w, call));
   if (w->model.gpt) ZP_HOST_TRY(zp_cuda_gpt_forward(w->model.gpt, call));
   return zp_diff_launch(w->model.gpt ? &forwarded_kernel : &forward_kernel, &p, call->stream);
 }

@@ -22,6 +22,8 @@ typedef struct zp_diff_model {
   uint64_t *seen;     /* device: [steps · M · 2] hashes of the parameters that forward and the end
                              of backward read */
   zp_message in, out; /* dtypes and shapes */
+  uint32_t read;      /* what forward has read of an entry, so that it is read */
+  int64_t step;       /* which step it was before it waited for an entry */
 } zp_diff_model;
 
 /* Loads the model's kernels before they are used. */

@@ -18,6 +18,7 @@ zp_hb_case zp_diff_order_case(const zp_diff *t)
                       .get = t->get,
                       .rest = 1,
                       .gradual = t->now.gradual,
+                      .partial = zp_diff_is_partial(t),
                       .sets = (int32_t)t->cfg->micro_batches};
 }
 

@@ -32,12 +32,13 @@ static void note_issued(void *ctx, int32_t phase, const zp_op *op)
 /* Tags the work that the engine queues next. */
 static void note_issuing(void *ctx, int32_t phase, int64_t position, const zp_op *op)
 {
-  const zp_diff_rank *w = ctx;
+  zp_diff_rank *w = ctx;
   const int64_t tag = zp_hb_tag(ZP_HB_OP, w->steps_done, position, 0);
   const int hosts = w->t->now.hosts;
   if (zp_on_tag && (hosts || (phase == ZP_PHASE_STEP && op)))
     zp_on_tag(w->rank, tag, hosts ? NULL : op);
   if (hosts) return;
+  w->tag = tag;
   if (phase != ZP_PHASE_STEP) simdev_tag(0);
   else if (op) simdev_tag(tag);
   else simdev_tag(zp_hb_tag(ZP_HB_STAGE, w->steps_done, w->announce.mb, w->announce.param));
@@ -75,6 +76,7 @@ zp_cuda_options zp_diff_rank_options(zp_diff_rank *w)
       .native = w->t->now.native,
       .first_nccl = w->t->now.launch_order == 2 || zp_injects_late_order(w->t->now.inject),
       .offload = w->t->now.offload,
+      .partial_gather = zp_diff_is_partial(w->t),
       .message_bytes = zp_diff_message_bytes(w),
       .model = zp_diff_model_callbacks(w),
       .exchange = exchange_id,
@@ -174,6 +176,8 @@ static int train(zp_diff_rank *w)
   simdev_name_stream(zp_cuda_stream_of(w->e, ZP_CUDA_REDUCE), "reduce");
   simdev_name_stream(zp_cuda_stream_of(w->e, ZP_CUDA_P2P), "p2p");
   ZP_HOST_TRY(zp_diff_compare_allocation(w));
+  if (zp_diff_is_partial(w->t))
+    simdev_name_stream(zp_cuda_stream_of(w->e, ZP_CUDA_GATHER), "gather");
   if (w->t->now.offload) simdev_name_stream(zp_cuda_stream_of(w->e, ZP_CUDA_COPY), "copy");
   ZP_HOST_TRY(zp_tape_open(w));
   ZP_HOST_TRY(zp_diff_model_open(w));

@@ -139,6 +139,7 @@ static void run_orders(const zp_diff_case *j, const zp_cuda_fault *fault, uint64
     if (v->no_memory) break;
     v->paths += s.path && !v->failed;
     v->offloads += s.offload;
+    v->partials += s.partial_gather;
     hash[v->orders++] = hash_of(j);
   }
   v->distinct = distinct_of(hash, v->orders);

@@ -32,19 +32,21 @@ typedef struct zp_schedule {
   /* injected faults of the model: 1 + the rank that announces one entry too few, or one entry
    * twice, in the last step; 0: none */
   int32_t forgets, repeats;
-  int32_t gradual;       /* 1: backward makes one gradient after the other and announces each on the
+  int32_t gradual;      /* 1: backward makes one gradient after the other and announces each on the
                     * compute stream; ignored with `hosts` and in a loop of the caller's own */
-  int32_t early;         /* 1: the engine has its default room for early gradients, and they
+  int32_t early;        /* 1: the engine has its default room for early gradients, and they
                           * come in an order for which that suffices; 0: room for all */
-  int32_t in_place;      /* 1: gradients are written where they are added, where the engine lends
+  int32_t in_place;     /* 1: gradients are written where they are added, where the engine lends
                           * that memory, for half of the announcements */
-  int32_t unused_early;  /* 1: forward declares half of the unused entries */
-  int32_t many_streams;  /* 1: each micro-batch's gradients come on other producer streams, a set
+  int32_t unused_early; /* 1: forward declares half of the unused entries */
+  int32_t partial_gather; /* 1: gathers have a stream of their own, and forward waits for entries;
+                           * where the engine allows it (zp_diff_is_partial) */
+  int32_t many_streams;   /* 1: each micro-batch's gradients come on other producer streams, a set
                           * of them; 2: each gradient on a stream of another set. Without
                           * happens-before check and timeline */
-  int32_t waits_for_all; /* 1: a gradient is announced after all queued work of the reduction
+  int32_t waits_for_all;  /* 1: a gradient is announced after all queued work of the reduction
                                * stream */
-  int64_t decisions_max; /* of simdev; 0: its default */
+  int64_t decisions_max;  /* of simdev; 0: its default */
   const zp_injection *inject; /* a fault of the engine, or NULL */
   int32_t count_flight;       /* 1: the steps in flight are counted, which orders the host */
   /* 1: a rank has a host for each producer stream, which announces its gradients, and the engine's

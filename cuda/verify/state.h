@@ -54,6 +54,7 @@ struct zp_diff_rank {
   zp_diff *t;
   int32_t rank, streams, steps_done;
   int64_t created; /* by its process, before its steps */
+  int64_t tag;     /* of the engine's work: of the op that it issues */
   zp_coord at;
   zp_cuda *e;
   zp_injector injector;

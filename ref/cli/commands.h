@@ -30,6 +30,7 @@ void zp_print_timeline(const zp_case *c, const zp_verdict *v);
 int zp_verdict_code(const char *command, const zp_verdict *v);
 
 /* Prints numbers of execution orders; checked: by the happens-before check. */
-void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t checked);
+void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t partials,
+                     int64_t checked);
 
 #endif

@@ -211,13 +211,14 @@ int zp_verdict_code(const char *command, const zp_verdict *v)
   return v->undrawn[0] != 0 ? ZP_EXIT_ENVIRONMENT : ZP_EXIT_GOOD;
 }
 
-void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t checked)
+void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t partials,
+                     int64_t checked)
 {
-  printf(
-      "%lld execution%s in %lld different orders of streams and host threads; %lld "
-      "with optimizer states in host memory;\n  the happens-before check examined %lld executions: "
-      "each respects "
-      "the order that the plan requires\n",
-      (long long)orders, orders == 1 ? "" : "s", (long long)distinct, (long long)offloads,
-      (long long)checked);
+  printf("%lld execution%s in %lld different orders of streams and host threads; %lld "
+         "with optimizer states in host memory, %lld with gathers beside forward;\n  the "
+         "happens-before check examined %lld executions: "
+         "each respects "
+         "the order that the plan requires\n",
+         (long long)orders, orders == 1 ? "" : "s", (long long)distinct, (long long)offloads,
+         (long long)partials, (long long)checked);
 }

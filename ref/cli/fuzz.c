@@ -194,7 +194,7 @@ static void print_sums(const fuzz_args *a, const zp_fuzz_outcome *out)
          out->seconds, n / out->seconds, (int)jobs, jobs == 1 ? "" : "es", (double)s->ranks / n,
          (double)s->elements / n, (double)s->micro_batches / n);
   if (s->orders == 0) return;
-  zp_print_orders(s->orders, s->distinct, s->offloads, s->paths);
+  zp_print_orders(s->orders, s->distinct, s->offloads, s->partials, s->paths);
   printf("  processor time: %.1f s; distinct orders per hour of it: %.2f million\n",
          (double)out->cpu_ns / 1e9, orders_an_hour(out) / 1e6);
 }
@@ -259,6 +259,7 @@ static void print_json(const fuzz_args *a, const zp_fuzz_outcome *out, json_t *f
     json_object_set_new(root, "orders", json_integer(s->orders));
     json_object_set_new(root, "distinct_orders", json_integer(s->distinct));
     json_object_set_new(root, "orders_with_offload", json_integer(s->offloads));
+    json_object_set_new(root, "orders_with_partial_gather", json_integer(s->partials));
     json_object_set_new(root, "compared_with_the_plan", json_integer(s->paths));
     json_object_set_new(root, "distinct_orders_per_core_hour", json_real(orders_an_hour(out)));
   }

@@ -10,7 +10,15 @@
 #include "cli.h"
 #include "numbers.h"
 
-enum { KEY_TIME = 0x6000, KEY_MACHINE, KEY_TOKENS, KEY_ACTIVATION, KEY_SUMS, GROUP = 7 };
+enum {
+  KEY_TIME = 0x6000,
+  KEY_MACHINE,
+  KEY_TOKENS,
+  KEY_ACTIVATION,
+  KEY_SUMS,
+  KEY_PARTIAL,
+  GROUP = 7
+};
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -30,6 +38,10 @@ static const struct argp_option options[] = {
     {"sums", KEY_SUMS, "MODE", 0,
      "native (default, unless --reduce=exact): NCCL adds in fp32; ordered: in a fixed order; "
      "exact: in an accumulator of 72 bytes an element, the same bits in every topology",
+     GROUP},
+    {"partial-gather", KEY_PARTIAL, NULL, 0,
+     "as the engine's option partial_gather: gathers of parameters run beside the next step's "
+     "forward, which waits for each entry before it reads it (ZeRO stages 1 and 2)",
      GROUP},
     {0}};
 
@@ -52,6 +64,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
       argp_error(state, "--sums: '%s' is not one of: native ordered exact.", arg);
     a->sums = arg;
     break;
+  case KEY_PARTIAL: a->partial = 1; break;
   default: return ARGP_ERR_UNKNOWN;
   }
   a->given = key;
@@ -67,12 +80,17 @@ zp_time_args zp_time_defaults(void)
 
 int zp_time_check(const zp_time_args *a, zp_options *o)
 {
-  const char *name = a->given == KEY_MACHINE  ? "machine"
-                     : a->given == KEY_TOKENS ? "tokens"
-                     : a->given == KEY_SUMS   ? "sums"
-                                              : "activation";
+  const char *name = a->given == KEY_MACHINE   ? "machine"
+                     : a->given == KEY_TOKENS  ? "tokens"
+                     : a->given == KEY_SUMS    ? "sums"
+                     : a->given == KEY_PARTIAL ? "partial-gather"
+                                               : "activation";
   if (a->given && !a->on) return zp_cli_refuse(o->command, "--%s: needs --time.", name);
   if (!a->on) return 0;
+  if (a->partial && o->value[ZP_OPT_STAGE] == 0)
+    return zp_cli_refuse(o->command,
+                         "--partial-gather: no parameters are gathered at ZeRO stage 0; use "
+                         "--stage 1 or 2.");
   if (o->by_flag[ZP_OPT_REDUCE] || o->by_file[ZP_OPT_REDUCE]) {
     const int exact = o->value[ZP_OPT_REDUCE] == ZP_EXACT;
     if (a->sums != NULL && exact != (strcmp(a->sums, "exact") == 0))
@@ -113,11 +131,12 @@ static void print_report(const zp_options *o, const zp_config *cfg, const zp_tim
 {
   char text[32];
   printf("pp %d × dp %d × tp %d (ep %d%s) = %d ranks, ZeRO stage %d, %lld micro-batches of %lld "
-         "tokens, %s, %s sums, buckets of %lld elements\nmachine: %s\n\n",
+         "tokens, %s, %s sums, buckets of %lld elements%s\nmachine: %s\n\n",
          (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep,
          zp_replicas_text(zp_replicas(&o->hyper), text), (int)zp_world(cfg), (int)cfg->stage,
          (long long)cfg->micro_batches, (long long)a->tokens, zp_precision_name(cfg->precision),
-         sums_of(cfg, a), (long long)cfg->bucket, r->machine);
+         sums_of(cfg, a), (long long)cfg->bucket, a->partial ? ", partial gathers" : "",
+         r->machine);
   if (r->needs > r->capacity)
     printf("  it DOES NOT FIT: a GPU has %.0f GB of memory; the times are hypothetical\n",
            r->capacity / 1e9);
@@ -193,6 +212,7 @@ static int print_json(const zp_config *cfg, const zp_time_args *a, const zp_time
                 "tokens", (json_int_t)a->tokens, "activation", (json_int_t)a->activation, "bucket",
                 (json_int_t)cfg->bucket, "pieces", (json_int_t)r->nodes);
   json_object_update(root, sizes);
+  json_object_set_new(root, "partial_gather", json_boolean(a->partial));
   json_decref(sizes);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     json_object_set_new(root, numbers[i].key, json_real(numbers[i].value));
@@ -214,6 +234,7 @@ int zp_plan_time(const zp_time_args *a, const zp_options *o, const zp_config *cf
   const zp_time_job job = {.cfg = cfg,
                            .replicas = zp_replicas(&o->hyper),
                            .native = strcmp(sums_of(cfg, a), "native") == 0,
+                           .partial = a->partial,
                            .tokens = a->tokens,
                            .activation_bytes =
                                a->tokens * a->activation * zp_dtype_bytes(cfg->precision),

@@ -7,9 +7,10 @@
 #include "../verify/backend.h"
 #include "options.h"
 
-/* --time, --machine, --tokens, --activation, --sums. */
+/* --time, --machine, --tokens, --activation, --sums, --partial-gather. */
 typedef struct zp_time_args {
   int32_t on, given;          /* given: the last of the others, which need --time; 0: none */
+  int32_t partial;            /* 1: --partial-gather */
   int64_t tokens, activation; /* activation: elements of a token that a stage sends */
   const char *machine, *sums; /* sums: NULL: not given */
 } zp_time_args;

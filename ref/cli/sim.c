@@ -169,7 +169,7 @@ static void print_verdict(const zp_backend *e, const zp_case *c, const zp_fault 
   if (!v->failed && e->schedules > 0) {
     printf("clean: %d step%s on %d ranks, %s\n", v->steps, v->steps == 1 ? "" : "s",
            (int)zp_world(&c->cfg), e->clean);
-    zp_print_orders(v->orders, v->distinct, v->offloads, v->paths);
+    zp_print_orders(v->orders, v->distinct, v->offloads, v->partials, v->paths);
   } else if (!v->failed) {
     printf(
         "clean: losses, norms, scales, reduced gradients, moments, masters and parameters of all "
@@ -272,6 +272,7 @@ static void print_json(const zp_case *c, const zp_fault *fault, const zp_verdict
   if (v->orders > 0) {
     json_object_set_new(root, "orders", json_integer(v->orders));
     json_object_set_new(root, "orders_with_offload", json_integer(v->offloads));
+    json_object_set_new(root, "orders_with_partial_gather", json_integer(v->partials));
     json_object_set_new(root, "compared_with_the_plan", json_integer(v->paths));
   }
   json_object_set_new(root, "verdict", json_string(v->failed ? "failed" : "clean"));

@@ -26,8 +26,8 @@
  * divide it; the engine divides by dp · M (RED-1, RED-2). Each micro-batch announces each entry of
  * this rank's stage that is not frozen once; a missing announcement is an error (STEP-3).
  *
- * Threads: grad_ready, grad_buffer, grad_unused and loss may be called from any host thread,
- * several at a time; all else from the thread that called zp_engine_create.
+ * Threads: grad_ready, grad_buffer, grad_unused, wait_param and loss may be called from any host
+ * thread, several at a time; all else from the thread that called zp_engine_create.
  *
  * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is stored
  * with its text (error, position, rank, remedy), and every later call returns its status. Unless it
@@ -104,7 +104,8 @@ typedef struct zp_engine_options {
   int (*exchange)(void *ctx, int32_t rank, void *bytes, size_t n);
   void *exchange_ctx;
   /* Set both or leave both NULL; required if pp > 1. They return 0, or non-zero on failure. They
-   * call zp_engine_grad_ready, grad_buffer, grad_unused, param, log2_scale and why; any other call
+   * call zp_engine_grad_ready, grad_buffer, grad_unused, wait_param, wait_params, param, log2_scale
+   * and why; any other call
    * ends the engine with an error. */
   int (*forward)(void *ctx, const zp_engine_call *call);
   int (*backward)(void *ctx, const zp_engine_call *call);
@@ -139,6 +140,14 @@ typedef struct zp_engine_options {
    * below the largest gradient counts as that. A gradient for which there is no room ends the
    * engine with an error that names it and the awaited entry. The reference keeps all gradients. */
   int64_t early_bytes;
+  /* 1: zp_engine_step does not make the caller's work wait for the new parameters; the caller waits
+   * for the entries that it reads (zp_engine_wait_param), before it queues work that reads them,
+   * and for each trained entry of the stage once a step. cuda: a forward then begins while buckets
+   * that it needs later are still gathered: updates and gathers run in the order in which forward
+   * reads the entries of the list (STEP-8). At ZeRO stages 1 and 2; cuda: with an
+   * hyper.entry_align of 128 bytes, or a multiple. 0: every entry is ready for work that follows
+   * zp_engine_step. spec: STRM-11 */
+  int32_t partial_gather;
 } zp_engine_options;
 
 /* Options with rank, world, device and exchange of a job (NULL: one process alone), AdamW with lr
@@ -201,6 +210,17 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
  *   cuda, stage 2: for an entry that lies in several buckets, and while the bucket's memory waits
  *   for gradients of an earlier bucket, which it never does in backward order. spec: PART-8 */
 void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream);
+
+/* With options.partial_gather: makes `stream` wait until entry `param` of this stage, or the n
+ * entries of the list `params` (NULL: all of the stage), have the values of the last
+ * zp_engine_step. Work queued on `stream` afterwards may read them. Each trained entry is waited
+ * for between two steps' ends, with callbacks in the forward of micro-batch 0: otherwise
+ * zp_engine_step ends the engine with an error that names the first entry that was not. `stream` is
+ * one as for grad_ready, and not destroyed before zp_engine_step. A wait that repeats another costs
+ * nothing. Without the option, for frozen entries, and ref, there is nothing to wait for. From any
+ * host thread. 0, or a negative status. spec: STRM-11 */
+int zp_engine_wait_param(zp_engine *e, int32_t param, void *stream);
+int zp_engine_wait_params(zp_engine *e, const int32_t *params, int32_t n, void *stream);
 
 /* Entry `param` has no gradient in micro-batch mb: it contributes zeros. With callbacks it may be
  * called before backward, too, from the micro-batch's forward on, while a callback runs: then no

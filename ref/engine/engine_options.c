@@ -145,6 +145,11 @@ static int check_callbacks(const zp_engine_options *o, zp_error *err)
     return refuse(err, o->rank, "offload_threads", "not negative", o->offload_threads);
   if (o->early_bytes < ZP_EARLY_ALL)
     return refuse(err, o->rank, "early_bytes", "-1, 0 or a number of bytes", o->early_bytes);
+  if (o->partial_gather != 0 && o->partial_gather != 1)
+    return refuse(err, o->rank, "partial_gather", "0 or 1", o->partial_gather);
+  if (o->partial_gather && o->config->stage == 0)
+    return refuse(err, o->rank, "partial_gather",
+                  "0 at ZeRO stage 0, where no parameters are gathered", o->partial_gather);
   if (!(o->deadline_s >= 0) || o->deadline_s >= 1e9)
     return zp_fail(err, ZP_E_REFUSED, o->rank,
                    "rank %d: options.deadline_s: 0 to 1e9 seconds (it is %g)", (int)o->rank,

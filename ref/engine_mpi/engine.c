@@ -79,8 +79,10 @@ static int open_arrays(zp_engine *e)
   e->arrival = malloc((size_t)(e->rows * lay->n_params) + 1);
   e->unused = malloc((size_t)e->rank->act_slots * ((size_t)lay->n_params + 1));
   e->loss = malloc((size_t)c->micro_batches * sizeof *e->loss);
+  e->awaited = malloc((size_t)lay->n_params + 1);
   e->saving.names = zp_engine_names(&e->o);
-  if (!e->kept || !e->arrival || !e->unused || !e->loss || !e->saving.names) return no_memory(e);
+  if (!e->kept || !e->arrival || !e->unused || !e->loss || !e->awaited || !e->saving.names)
+    return no_memory(e);
   zp_engine_begin(e);
   return ZP_OK;
 }
@@ -164,7 +166,9 @@ int zp_engine_step(zp_engine *e, void *stream)
 {
   (void)stream;
   if (!e) return ZP_E_REFUSED;
-  if (check(e, "zp_engine_step") || run(e, ZP_PHASE_STEP)) return e->err.status;
+  if (check(e, "zp_engine_step")) return e->err.status;
+  if (!e->o.backward && zp_engine_check_awaited(e)) return e->err.status;
+  if (run(e, ZP_PHASE_STEP)) return e->err.status;
   zp_engine_begin(e);
   return check(e, "zp_engine_step");
 }
@@ -363,6 +367,7 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
   free(e->arrival);
   free(e->unused);
   free(e->loss);
+  free(e->awaited);
   free(e);
   return status;
 }

@@ -34,11 +34,15 @@ struct zp_engine {
   int64_t mb;            /* whose gradients may be announced; -1: none's; M: the window is full */
   int32_t trained, left; /* entries of a micro-batch; of them not announced yet */
   float *loss;           /* [M] */
-  int32_t begun;         /* 1: without callbacks: something came for the step that is next */
+  uint8_t *awaited; /* [lay.n_params] partial_gather: 1: waited for since the last step's end */
+  int32_t begun;    /* 1: without callbacks: something came for the step that is next */
 };
 
 /* Of an engine that was created, under its lock. 0, or ZP_E_INTERNAL in e->err. */
 int zp_engine_invariant(zp_engine *e);
+
+/* With partial_gather: was each trained entry waited for? 0, or ZP_E_REFUSED in e->err. */
+int zp_engine_check_awaited(zp_engine *e);
 
 /* A workload whose gradients are those announced. */
 zp_workload zp_engine_workload(zp_engine *e);

@@ -239,8 +239,69 @@ int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)
   return status;
 }
 
+/* ---- Parameters ------------------------------------------------------------------------------ */
+
+/* They are ready: what is checked is that the caller would wait on a device. */
+static int await_entry(zp_engine *e, int32_t param)
+{
+  const zp_layout *lay = &e->rank->lay;
+  const int32_t i = param - lay->first_param;
+  char position[96];
+  if (i >= 0 && i < lay->n_params) {
+    e->awaited[zp_storage_of(e->o.config, lay, i)] = 1;
+    return ZP_OK;
+  }
+  put_position(e, position, sizeof position);
+  return zp_fail(&e->err, ZP_E_REFUSED, e->rank->rank,
+                 "%s: zp_engine_wait_param: entry %d; this rank's stage has entries %d to %d",
+                 position, (int)param, (int)lay->first_param,
+                 (int)(lay->first_param + lay->n_params - 1));
+}
+
+int zp_engine_wait_params(zp_engine *e, const int32_t *params, int32_t n, void *stream)
+{
+  int status;
+  (void)stream;
+  if (!e) return ZP_E_REFUSED;
+  pthread_mutex_lock(&e->lock);
+  status = e->err.status ? e->err.status : zp_engine_invariant(e);
+  if (!params && status == ZP_OK) n = e->rank->lay.n_params;
+  for (int32_t k = 0; k < n && status == ZP_OK; k++)
+    status = await_entry(e, params ? params[k] : e->rank->lay.first_param + k);
+  pthread_mutex_unlock(&e->lock);
+  return status;
+}
+
+int zp_engine_wait_param(zp_engine *e, int32_t param, void *stream)
+{
+  return zp_engine_wait_params(e, &param, 1, stream);
+}
+
+int zp_engine_check_awaited(zp_engine *e)
+{
+  const zp_config *c = e->o.config;
+  const zp_layout *lay = &e->rank->lay;
+  char position[96], name[ZP_CKPT_NAME];
+  for (int32_t i = 0; e->o.partial_gather && i < lay->n_params; i++) {
+    const int32_t param = lay->first_param + i;
+    if (c->params[param].frozen || c->params[param].numel == 0 || e->awaited[i] ||
+        zp_storage_of(c, lay, i) != i)
+      continue;
+    put_position(e, position, sizeof position);
+    zp_engine_name(&e->o, param, name, sizeof name);
+    return zp_fail(&e->err, ZP_E_REFUSED, e->rank->rank,
+                   "%s: nothing waited for entry %d (%s) in this step: with partial_gather the "
+                   "engine does not make streams wait for the parameters. Before work that reads "
+                   "an entry is queued, and once a step for each trained entry, call "
+                   "zp_engine_wait_param, or zp_engine_wait_params for several",
+                   position, (int)param, name);
+  }
+  return ZP_OK;
+}
+
 void zp_engine_begin(zp_engine *e)
 {
+  memset(e->awaited, 0, (size_t)e->rank->lay.n_params);
   e->begun = 0;
   e->forward = e->backward = -1;
   e->mb = e->o.backward ? -1 : e->trained > 0 ? 0 : e->o.config->micro_batches;
@@ -363,7 +424,8 @@ static int call_backward(zp_engine *e, zp_mb at, int32_t slot, const zp_message 
   e->mb = -1;
   pthread_mutex_unlock(&e->lock);
   if (e->err.status) return -1;
-  return failed ? callback_failed(e, at, "backward", failed) : 0;
+  if (failed) return callback_failed(e, at, "backward", failed);
+  return at.mb == e->o.config->micro_batches - 1 && zp_engine_check_awaited(e) ? -1 : 0;
 }
 
 static int run_backward(void *inst, zp_mb at, int32_t slot, const zp_message *dout,

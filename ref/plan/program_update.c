@@ -5,28 +5,31 @@
 #include "../../spec/acsl/save_lemmas.h"
 #include "../../spec/acsl/step_tail.h"
 
-/* The clock: flat group times this, plus 2 b; the gather is at the next integer. PIPE-5 */
+/* The clock of a flat group's first update: its number times this, after those of all tied flat
+ * groups; the updates of its buckets follow at distances of 2, each gather at the next integer.
+ * PIPE-5 */
 #define UPDATE_STRIDE ((int64_t)1 << 42)
 
 /* Appends the update of the shard of bucket b of flat group k. ops has room for one more, with a
  * clock after those so far. STEP-7 */
-/*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776;
+/*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776 &&
+        0 <= clock < 1152921504606846976;
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
-    requires clock: Clocked(ops, n, t, UpdateClock(k, b));
+    requires clock: Clocked(ops, n, t, clock);
     terminates \true; exits \false;
     assigns ops[n];
     ensures length: \result == n + 1;
     ensures op: ops[n].kind == ZP_OP_UPDATE && ops[n].flat == k && ops[n].bucket == b &&
         ops[n].if_stepped == 1;
-    ensures clock: Clocked(ops, \result, t, UpdateClock(k, b) + 1);
+    ensures clock: Clocked(ops, \result, t, clock + 1);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
-static int64_t put_shard(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
+static int64_t put_shard(int32_t k, int64_t b, int64_t t, int64_t clock, zp_op *ops, int64_t n)
 {
-  zp_op update = zp_op_local(ZP_OP_UPDATE, k, b, t, k * UPDATE_STRIDE + 2 * b);
+  zp_op update = zp_op_local(ZP_OP_UPDATE, k, b, t, clock);
   update.if_stepped = 1;
   return zp_emit(ops, n, update);
 }
@@ -38,25 +41,25 @@ static int64_t put_shard(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
     requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
     requires bucket: 0 <= k < 65536 && BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
     requires room: 0 <= n <= 9223372036854775806 && (0 < stage ==> \valid(ops + n));
-    requires clock: Clocked(ops, n, t, UpdateClock(k, b) + 1);
+    requires range: 0 <= clock < 1152921504606846976;
+    requires clock: Clocked(ops, n, t, clock);
     terminates \true; exits \false;
     assigns ops[n .. n + UpdateLen(stage, 1) - 2];
     ensures length: \result == n + UpdateLen(stage, 1) - 1;
-    ensures clock: Clocked(ops, \result, t, UpdateClock(k, b + 1));
+    ensures clock: Clocked(ops, \result, t, clock + 1);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
           Gather(LedgerOf{Pre}(ops, n, g, key, d), precision,
-            Part(f.numel, f.capacity, f.members, f.align, b), t, UpdateClock(k, b) + 1) :
+            Part(f.numel, f.capacity, f.members, f.align, b), t, clock) :
           LedgerOf{Pre}(ops, n, g, key, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_gather(zp_flat f, int32_t stage, int32_t precision, int32_t k, int64_t b,
-                          int64_t t, zp_op *ops, int64_t n)
+                          int64_t t, int64_t clock, zp_op *ops, int64_t n)
 {
   if (stage == 0) return n;
-  zp_op gather = zp_op_on_bucket(&f, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, k, b, t,
-                                 k * UPDATE_STRIDE + 2 * b + 1);
+  zp_op gather = zp_op_on_bucket(&f, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, k, b, t, clock);
   gather.dtype = precision;
   gather.if_stepped = 1;
   return zp_emit(ops, n, gather);
@@ -69,128 +72,179 @@ static int64_t put_gather(zp_flat f, int32_t stage, int32_t precision, int32_t k
     requires bucket: 0 <= k < 65536 && BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
     requires room: 0 <= n <= 9223372036854775805 &&
         \valid(ops + (n .. n + UpdateLen(stage, 1) - 1));
-    requires clock: Clocked(ops, n, t, UpdateClock(k, b));
+    requires range: 0 <= clock < 1152921504606846975;
+    requires clock: Clocked(ops, n, t, clock);
     terminates \true; exits \false;
     assigns ops[n .. n + UpdateLen(stage, 1) - 1];
     ensures length: \result == n + UpdateLen(stage, 1);
-    ensures clock: Clocked(ops, \result, t, UpdateClock(k, b + 1));
+    ensures clock: Clocked(ops, \result, t, clock + 2);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
           Gather(LedgerOf{Pre}(ops, n, g, key, d), precision,
-            Part(f.numel, f.capacity, f.members, f.align, b), t, UpdateClock(k, b) + 1) :
+            Part(f.numel, f.capacity, f.members, f.align, b), t, clock + 1) :
           LedgerOf{Pre}(ops, n, g, key, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_update_bucket(zp_flat f, int32_t stage, int32_t precision, int32_t k, int64_t b,
-                                 int64_t t, zp_op *ops, int64_t n)
+                                 int64_t t, int64_t clock, zp_op *ops, int64_t n)
 {
-  const int64_t after = put_shard(k, b, t, ops, n);
-  const int64_t gathered = put_gather(f, stage, precision, k, b, t, ops, after);
+  const int64_t after = put_shard(k, b, t, clock, ops, n);
+  const int64_t gathered = put_gather(f, stage, precision, k, b, t, clock + 1, ops, after);
   //@ assert quiet: ops[n].kind != ZP_OP_ADD && ops[n].what != ZP_WHAT_GRADIENT;
   return gathered;
 }
 
-/* Appends updates and gathers of the `buckets` buckets of flat group f, number k, if it has
- * storage. f must be a flat group; ops has room, with clocks after those so far. STEP-7, STEP-8 */
+/* Appends updates and gathers of the `buckets` buckets of flat group f, number k: all or none. The
+ * last one, which forward uses first, comes first. f must be a flat group; ops has room, with
+ * clocks after those so far. STEP-7, STEP-8 */
 /*@ requires flat: FlatFits(f);
     requires config: 0 <= stage <= 2 && 0 <= precision <= 2;
     requires range: 0 <= k < 65536 && 0 <= buckets <= 1099511627776 &&
-        buckets <= Buckets(f.numel, f.capacity);
+        (buckets == 0 || buckets == Buckets(f.numel, f.capacity));
     requires room: 0 <= n && n + UpdateLen(stage, buckets) <= 9223372036854775805 &&
         \valid(ops + (n .. n + UpdateLen(stage, buckets) - 1));
-    requires clock: Clocked(ops, n, t, UpdateClock(k, 0));
+    requires first: 0 <= clock <= 576460752303423488;
+    requires clock: Clocked(ops, n, t, clock);
     terminates \true; exits \false;
     assigns ops[n .. n + UpdateLen(stage, buckets) - 1];
     ensures length: \result == n + UpdateLen(stage, buckets);
-    ensures clock: Clocked(ops, \result, t, UpdateClock(k + 1, 0));
+    ensures clock: Clocked(ops, \result, t, clock + 4398046511104);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
           Gathers(LedgerOf{Pre}(ops, n, g, key, d), precision, f.numel, f.capacity, f.members,
-            f.align, k, t, buckets) :
+            f.align, clock, t, buckets) :
           LedgerOf{Pre}(ops, n, g, key, d));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
 static int64_t put_flat_update(zp_flat f, int64_t buckets, int32_t stage, int32_t precision,
-                               int32_t k, int64_t t, zp_op *ops, int64_t n)
+                               int32_t k, int64_t t, int64_t clock, zp_op *ops, int64_t n)
 {
-  /*@ loop invariant range: 0 <= b <= buckets;
-      loop invariant length: n == \at(n, Pre) + UpdateLen(stage, b);
-      loop invariant clock: Clocked(ops, n, t, UpdateClock(k, b));
+  /*@ loop invariant range: 0 <= i <= buckets;
+      loop invariant length: n == \at(n, Pre) + UpdateLen(stage, i);
+      loop invariant clock: Clocked(ops, n, t, clock + 2 * i);
       loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, d) == (0 < stage && g == f.group && d != 0 ?
           Gathers(LedgerOf{Pre}(ops, \at(n, Pre), g, key, d), precision, f.numel, f.capacity,
-            f.members, f.align, k, t, b) :
+            f.members, f.align, clock, t, i) :
           LedgerOf{Pre}(ops, \at(n, Pre), g, key, d));
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop invariant placed: Placed(ops, \at(n, Pre), n);
       loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
-      loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + UpdateLen(stage, buckets) - 1];
-      loop variant buckets - b; */
-  for (int64_t b = 0; b < buckets; b++) n = put_update_bucket(f, stage, precision, k, b, t, ops, n);
+      loop assigns i, n, ops[\at(n, Pre) .. \at(n, Pre) + UpdateLen(stage, buckets) - 1];
+      loop variant buckets - i; */
+  for (int64_t i = 0; i < buckets; i++)
+    n = put_update_bucket(f, stage, precision, k, buckets - 1 - i, t, clock + 2 * i, ops, n);
   return n;
 }
 
-/* Appends updates and gathers of all buckets of flat group k, if it has storage. a must describe
- * the stage; ops has room, with clocks after those so far, and does not overlap the flat groups.
- * STEP-7, STEP-8 */
-/*@ requires tail: TailOk(a) && 0 <= k < a.flats;
-    requires room: 0 <= n && n + UpdateLen(a.stage, HeldOf(a.flat + k)) <= 9223372036854775805 &&
-        \valid(ops + (n .. n + UpdateLen(a.stage, HeldOf(a.flat + k)) - 1));
-    requires clear: ClearOfFlats(ops + n, UpdateLen(a.stage, HeldOf(a.flat + k)), a.flat, a.flats);
-    requires clock: Clocked(ops, n, t, UpdateClock(k, 0));
+/* Appends updates and gathers of all buckets of flat group k, if it has storage and is tied
+ * (untied 0) or not (1). a must describe the stage; ops has room, with clocks after those so far,
+ * and does not overlap the flat groups. STEP-7, STEP-8 */
+/*@ requires tail: TailOk(a) && 0 <= k < a.flats && 0 <= untied <= 1;
+    requires room: 0 <= n &&
+        n + UpdateLen(a.stage, PassOf(a.flat + k, untied)) <= 9223372036854775805 &&
+        \valid(ops + (n .. n + UpdateLen(a.stage, PassOf(a.flat + k, untied)) - 1));
+    requires clear: ClearOfFlats(ops + n, UpdateLen(a.stage, PassOf(a.flat + k, untied)), a.flat,
+        a.flats);
+    requires clock: Clocked(ops, n, t, UpdateClock(untied, k));
     terminates \true; exits \false;
-    assigns ops[n .. n + UpdateLen(a.stage, HeldOf(a.flat + k)) - 1];
-    ensures length: \result == n + UpdateLen(a.stage, HeldOf{Pre}(a.flat + k));
+    assigns ops[n .. n + UpdateLen(a.stage, PassOf(a.flat + k, untied)) - 1];
+    ensures length: \result == n + UpdateLen(a.stage, PassOf{Pre}(a.flat + k, untied));
     ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
-    ensures clock: Clocked(ops, \result, t, UpdateClock(k + 1, 0));
+    ensures clock: Clocked(ops, \result, t, UpdateClock(untied, k + 1));
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, n, g, key, d) :
-          GathersOf{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat + k, k, g,
-            t));
+          GathersOf{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat + k,
+            untied, k, g, t));
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
-static int64_t put_held_update(zp_tail a, int32_t k, int64_t t, zp_op *ops, int64_t n)
+static int64_t put_held_update(zp_tail a, int32_t untied, int32_t k, int64_t t, zp_op *ops,
+                               int64_t n)
 {
   //@ assert fine: FlatFine(a.flat + k);
-  const int64_t held = zp_held_buckets(&a.flat[k]);
-  return put_flat_update(a.flat[k], held, a.stage, a.precision, k, t, ops, n);
+  const int32_t here = a.flat[k].tied < 0 ? 1 : 0;
+  const int64_t held = here == untied ? zp_held_buckets(&a.flat[k]) : 0;
+  return put_flat_update(a.flat[k], held, a.stage, a.precision, k, t,
+                         (untied * (int64_t)65536 + k) * UPDATE_STRIDE, ops, n);
 }
 
-int64_t zp_put_update(zp_tail a, int64_t t, zp_op *ops, int64_t n)
+/* Appends updates and gathers of all flat groups that have storage and are tied (untied 0), or not
+ * (1). a must describe the stage; ops has room, with clocks after those so far, and does not
+ * overlap the flat groups. STEP-7, STEP-8 */
+/*@ requires tail: TailOk(a) && 0 <= untied <= 1;
+    requires room: 0 <= n &&
+        n + UpdateLen(a.stage, Pass(a.flat, a.flats, untied)) <= 9223372036854775805 &&
+        \valid(ops + (n .. n + UpdateLen(a.stage, Pass(a.flat, a.flats, untied)) - 1));
+    requires apart: FlatsApart(ops, n, UpdateLen(a.stage, Pass(a.flat, a.flats, untied)), a.flat,
+        a.flats);
+    requires clock: Clocked(ops, n, t, UpdateClock(untied, 0));
+    terminates \true; exits \false;
+    assigns ops[n .. n + UpdateLen(a.stage, Pass(a.flat, a.flats, untied)) - 1];
+    ensures length: \result == n + UpdateLen(a.stage, Pass{Pre}(a.flat, a.flats, untied));
+    ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
+    ensures clock: Clocked(ops, \result, t, UpdateClock(untied, a.flats));
+    ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, n, g, key, d) :
+          GatherPass{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat, a.flats,
+            untied, g, t));
+    ensures rest: SameRest{Pre,Post}(ops, n, \result);
+    ensures placed: Placed(ops, n, \result);
+    ensures quiet: NoGradients(ops, n, \result); */
+static int64_t put_pass(zp_tail a, int32_t untied, int64_t t, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: 0 <= k <= a.flats;
       loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
       loop invariant fine: FlatsFine(a.flat, a.flats);
-      loop invariant length: n == \at(n, Pre) + UpdateLen(a.stage, Held{Pre}(a.flat, k));
-      loop invariant clock: Clocked(ops, n, t, UpdateClock(k, 0));
+      loop invariant length: n == \at(n, Pre) + UpdateLen(a.stage, Pass{Pre}(a.flat, k, untied));
+      loop invariant clock: Clocked(ops, n, t, UpdateClock(untied, k));
       loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, \at(n, Pre), g, key, d) :
-          GatherTrace{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, key, d), a.stage, a.precision,
-            a.flat, k, g, t));
+          GatherPass{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, key, d), a.stage, a.precision,
+            a.flat, k, untied, g, t));
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop invariant placed: Placed(ops, \at(n, Pre), n);
       loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
       loop assigns k, n, ops[\at(n, Pre) .. \at(n, Pre) +
-        UpdateLen(a.stage, Held{Pre}(a.flat, a.flats)) - 1];
+        UpdateLen(a.stage, Pass{Pre}(a.flat, a.flats, untied)) - 1];
       loop variant a.flats - k; */
   for (int32_t k = 0; k < a.flats; k++) {
     //@ assert ok: FlatFine(a.flat + k);
-    //@ assert step: HeldOf(a.flat + k) == HeldOf{Pre}(a.flat + k);
-    //@ assert some: 0 <= Held{Pre}(a.flat, k);
-    //@ assert more: 0 <= HeldOf{Pre}(a.flat + k);
-    //@ assert last: Held{Pre}(a.flat, k + 1) <= Held{Pre}(a.flat, a.flats);
-    //@ assert room: Held{Pre}(a.flat, k) + HeldOf{Pre}(a.flat + k) <= Held{Pre}(a.flat, a.flats);
-    /*@ assert clear: ClearOfFlats(ops + n, UpdateLen(a.stage, HeldOf(a.flat + k)), a.flat,
+    //@ assert step: PassOf(a.flat + k, untied) == PassOf{Pre}(a.flat + k, untied);
+    //@ assert some: 0 <= Pass{Pre}(a.flat, k, untied);
+    //@ assert more: 0 <= PassOf{Pre}(a.flat + k, untied);
+    //@ assert last: Pass{Pre}(a.flat, k + 1, untied) <= Pass{Pre}(a.flat, a.flats, untied);
+    /*@ assert room: Pass{Pre}(a.flat, k, untied) + PassOf{Pre}(a.flat + k, untied) <=
+          Pass{Pre}(a.flat, a.flats, untied); */
+    /*@ assert clear: ClearOfFlats(ops + n, UpdateLen(a.stage, PassOf(a.flat + k, untied)), a.flat,
           a.flats); */
-    /*@ assert within: \at(n, Pre) <= n && n + UpdateLen(a.stage, HeldOf(a.flat + k)) <=
-          \at(n, Pre) + UpdateLen(a.stage, Held{Pre}(a.flat, a.flats)); */
-    const int64_t next = put_held_update(a, k, t, ops, n);
+    /*@ assert within: \at(n, Pre) <= n &&
+          n + UpdateLen(a.stage, PassOf(a.flat + k, untied)) <=
+          \at(n, Pre) + UpdateLen(a.stage, Pass{Pre}(a.flat, a.flats, untied)); */
+    const int64_t next = put_held_update(a, untied, k, t, ops, n);
     //@ assert before: Placed(ops, \at(n, Pre), n);
     //@ assert quiet: NoGradients(ops, \at(n, Pre), n);
     n = next;
   }
   return n;
+}
+
+int64_t zp_put_update(zp_tail a, int64_t t, zp_op *ops, int64_t n)
+{
+  //@ ghost const int64_t start = n;
+  //@ assert both: Pass(a.flat, a.flats, 0) + Pass(a.flat, a.flats, 1) == Held(a.flat, a.flats);
+  //@ assert some: 0 <= Pass(a.flat, a.flats, 0) && 0 <= Pass(a.flat, a.flats, 1);
+  const int64_t tied = put_pass(a, 0, t, ops, n);
+  //@ assert same: SameFlats{Pre,Here}(a.flat, a.flats);
+  //@ assert tail: TailOk(a);
+  //@ assert rest: Pass(a.flat, a.flats, 1) == Pass{Pre}(a.flat, a.flats, 1);
+  //@ assert clock: Clocked(ops, tied, t, UpdateClock(1, 0));
+  /*@ assert apart: FlatsApart(ops, tied, UpdateLen(a.stage, Pass(a.flat, a.flats, 1)), a.flat,
+        a.flats); */
+  const int64_t all = put_pass(a, 1, t, ops, tied);
+  //@ assert before: Placed(ops, start, tied);
+  //@ assert quiet: NoGradients(ops, start, tied);
+  return all;
 }

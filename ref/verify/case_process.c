@@ -114,6 +114,7 @@ static void count(zp_fuzz_sums *s, const zp_case *c, uint32_t lacking, const zp_
   s->orders += v->orders;
   s->distinct += v->distinct;
   s->offloads += v->offloads;
+  s->partials += v->partials;
   s->paths += v->paths;
   for (int32_t k = 0; k < ZP_BACKEND_UNSUPPORTED; k++) s->lacking[k] += lacking >> k & 1u;
   for (int32_t a = 0; a < zp_fuzz_axes(); a++) s->on_axis[a] += zp_fuzz_on_axis(a, c, v);
@@ -243,6 +244,7 @@ static void add_sums(zp_fuzz_sums *to, const zp_fuzz_sums *from)
   to->orders += from->orders;
   to->distinct += from->distinct;
   to->offloads += from->offloads;
+  to->partials += from->partials;
   to->paths += from->paths;
   for (int32_t k = 0; k < ZP_BACKEND_UNSUPPORTED; k++) to->lacking[k] += from->lacking[k];
   for (int32_t a = 0; a < ZP_FUZZ_AXES; a++) to->on_axis[a] += from->on_axis[a];

@@ -21,7 +21,7 @@ typedef enum zp_fuzz_end {
 typedef struct zp_fuzz_sums {
   int64_t cases, ranks, elements, micro_batches, exact, steps;
   /* of execution, where the engine has several */
-  int64_t orders, distinct, offloads, paths;
+  int64_t orders, distinct, offloads, partials, paths;
   int64_t lacking[ZP_BACKEND_UNSUPPORTED]; /* cases of which the engine's lack k was left out */
   int64_t on_axis[ZP_FUZZ_AXES];
 } zp_fuzz_sums;

@@ -246,7 +246,7 @@ static void random_replicas(dice *d, zp_case *c)
 /* Mostly none; else 128 bytes of a precision, or fewer. */
 static int32_t some_entry_align(dice *d)
 {
-  static const int32_t aligns[] = {1, 1, 1, 1, 1, 4, 32, 64};
+  static const int32_t aligns[] = {1, 1, 1, 1, 4, 32, 64, 64};
   return pick(d, aligns, 8);
 }
 

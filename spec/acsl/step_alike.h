@@ -23,8 +23,13 @@
       integer n, key, t; 0 <= n && AlikeFlats(f, h, n) ==>
       KeyTrace(tr, stage, exact, f, n, key, t) == KeyTrace(tr, stage, exact, h, n, key, t);
     lemma GathersOf_Alike{L}: \forall trace tr, integer stage, precision, zp_flat *f, zp_flat *h,
-      integer k, g, t; AlikeFlat(f, h) ==>
-      GathersOf(tr, stage, precision, f, k, g, t) == GathersOf(tr, stage, precision, h, k, g, t);
+      integer u, k, g, t; AlikeFlat(f, h) ==>
+      GathersOf(tr, stage, precision, f, u, k, g, t) ==
+      GathersOf(tr, stage, precision, h, u, k, g, t);
+    lemma GatherPass_Alike{L}: \forall integer n; 0 <= n ==> \forall trace tr,
+      integer stage, precision, zp_flat *f, zp_flat *h, integer u, g, t; AlikeFlats(f, h, n) ==>
+      GatherPass(tr, stage, precision, f, n, u, g, t) ==
+      GatherPass(tr, stage, precision, h, n, u, g, t);
     lemma GatherTrace_Alike{L}: \forall integer n; 0 <= n ==> \forall trace tr,
       integer stage, precision, zp_flat *f, zp_flat *h, integer g, t; AlikeFlats(f, h, n) ==>
       GatherTrace(tr, stage, precision, f, n, g, t) ==
@@ -54,6 +59,10 @@
       g != ZP_GROUP_DP && g != ZP_GROUP_EDP ==> WindowTrace(tr, c, s, g, m) == tr;
     lemma WindowTrace_None{L}: \forall trace tr, zp_config *c, integer s, g, m;
       g != ZP_GROUP_DP && g != ZP_GROUP_EDP ==> WindowTrace(tr, c, s, g, m) == tr;
+    lemma GatherPass_Other{L}: \forall integer n; 0 <= n ==> \forall trace tr,
+      integer stage, precision, zp_flat *f, integer u, g, t; FlatsFine(f, n) &&
+      g != ZP_GROUP_DP && g != ZP_GROUP_EDP ==>
+      GatherPass(tr, stage, precision, f, n, u, g, t) == tr;
     lemma GatherTrace_Other{L}: \forall integer n; 0 <= n ==> \forall trace tr,
       integer stage, precision, zp_flat *f, integer g, t; FlatsFine(f, n) &&
       g != ZP_GROUP_DP && g != ZP_GROUP_EDP ==>

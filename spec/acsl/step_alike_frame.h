@@ -64,7 +64,11 @@
       WindowTrace{A}(tr, c, s, g, m) == WindowTrace{B}(tr, c, s, g, m); */
 
 /* After the pipeline. */
-/*@ lemma GatherTrace_Frame{A,B}: \forall integer n; 0 <= n ==> \forall trace tr,
+/*@ lemma PassTrace_Frame{A,B}: \forall integer n; 0 <= n ==> \forall trace tr,
+      integer stage, precision, zp_flat *f, integer u, g, t; SameFlats{A,B}(f, n) ==>
+      GatherPass{A}(tr, stage, precision, f, n, u, g, t) ==
+      GatherPass{B}(tr, stage, precision, f, n, u, g, t);
+    lemma GatherTrace_Frame{A,B}: \forall integer n; 0 <= n ==> \forall trace tr,
       integer stage, precision, zp_flat *f, integer g, t; SameFlats{A,B}(f, n) ==>
       GatherTrace{A}(tr, stage, precision, f, n, g, t) ==
       GatherTrace{B}(tr, stage, precision, f, n, g, t);

@@ -23,6 +23,16 @@
       0 <= n && FlatsFine(f, n) ==> 0 <= KeysLen(f, n, x) <= x * 1099511627776;
     lemma Keys_Monotone{L}: \forall integer x; 0 <= x ==> \forall zp_flat *f, integer n, i;
       0 <= n && FlatsFine(f, n) && 0 <= i <= x ==> KeysLen(f, n, i) <= KeysLen(f, n, x);
+    lemma Pass_Range{L}: \forall zp_flat *f, integer u; FlatOk(f) ==>
+      0 <= PassOf(f, u) <= HeldOf(f);
+    lemma Pass_Positive{L}: \forall integer n; 0 <= n ==> \forall zp_flat *f, integer u;
+      FlatsFine(f, n) ==> 0 <= Pass(f, n, u) <= Held(f, n);
+    lemma Pass_Monotone{L}: \forall integer n; 0 <= n ==> \forall zp_flat *f, integer i, u;
+      FlatsFine(f, n) && 0 <= i <= n ==> Pass(f, i, u) <= Pass(f, n, u);
+    lemma Pass_Both{L}: \forall integer n; 0 <= n ==> \forall zp_flat *f;
+      Pass(f, n, 0) + Pass(f, n, 1) == Held(f, n);
+    lemma Update_Sum: \forall integer s, i, n;
+      UpdateLen(s, i) + UpdateLen(s, n) == UpdateLen(s, i + n);
     lemma Update_Monotone: \forall integer s, i, n; i <= n ==> UpdateLen(s, i) <= UpdateLen(s, n);
 
     lemma Same_Flat{A,B}: \forall zp_flat *f, integer n, k; SameFlats{A,B}(f, n) && 0 <= k < n ==>
@@ -30,6 +40,8 @@
     lemma Same_Fine{A,B}: \forall zp_flat *f, integer n; SameFlats{A,B}(f, n) &&
       FlatsFine{A}(f, n) ==> FlatsFine{B}(f, n);
     lemma HeldOf_Frame{A,B}: \forall zp_flat *f; KeptFlat{A,B}(f) ==> HeldOf{A}(f) == HeldOf{B}(f);
+    lemma PassOf_Frame{A,B}: \forall zp_flat *f, integer u; KeptFlat{A,B}(f) ==>
+      PassOf{A}(f, u) == PassOf{B}(f, u);
     lemma Tied_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_flat *f, integer key;
       SameFlats{A,B}(f, n) ==> TiedFlat{A}(f, n, key) == TiedFlat{B}(f, n, key);
     lemma Key_Frame{A,B}: \forall zp_flat *f, integer n, key; 0 <= n && SameFlats{A,B}(f, n) ==>
@@ -39,8 +51,8 @@
       0 <= n && SameFlats{A,B}(f, n) ==>
       KeyTrace{A}(tr, stage, exact, f, n, key, t) == KeyTrace{B}(tr, stage, exact, f, n, key, t);
     lemma GathersOf_Frame{A,B}: \forall trace tr, integer stage, precision, zp_flat *f,
-      integer k, g, t; KeptFlat{A,B}(f) ==> GathersOf{A}(tr, stage, precision, f, k, g, t) ==
-        GathersOf{B}(tr, stage, precision, f, k, g, t);
+      integer u, k, g, t; KeptFlat{A,B}(f) ==> GathersOf{A}(tr, stage, precision, f, u, k, g, t) ==
+        GathersOf{B}(tr, stage, precision, f, u, k, g, t);
     lemma SameRest_Trans{A,B,C}: \forall zp_op *ops, integer n, m, k;
       SameRest{A,B}(ops, n, m) && SameRest{B,C}(ops, m, k) ==> SameRest{A,C}(ops, n, k);
     lemma SameFlats_Trans{A,B,C}: \forall zp_flat *f, integer n;
@@ -49,6 +61,12 @@
       SameFlats{A,B}(f, n) ==> Held{A}(f, n) == Held{B}(f, n);
     lemma Keys_Frame{A,B}: \forall integer x; 0 <= x ==> \forall zp_flat *f, integer n;
       0 <= n && SameFlats{A,B}(f, n) ==> KeysLen{A}(f, n, x) == KeysLen{B}(f, n, x);
+    lemma Pass_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_flat *f, integer u;
+      SameFlats{A,B}(f, n) ==> Pass{A}(f, n, u) == Pass{B}(f, n, u);
+    lemma GatherPass_Frame{A,B}: \forall integer n; 0 <= n ==>
+      \forall trace tr, integer stage, precision, zp_flat *f, integer u, g, t;
+      SameFlats{A,B}(f, n) ==> GatherPass{A}(tr, stage, precision, f, n, u, g, t) ==
+        GatherPass{B}(tr, stage, precision, f, n, u, g, t);
     lemma Gathers_Frame{A,B}: \forall integer n; 0 <= n ==>
       \forall trace tr, integer stage, precision, zp_flat *f, integer g, t;
       SameFlats{A,B}(f, n) ==> GatherTrace{A}(tr, stage, precision, f, n, g, t) ==

@@ -7,7 +7,8 @@
 /* ---- One flat group: n elements, capacity c, d members, alignment a; its first b buckets ---- */
 /*@ // PIPE-5: of key or flat group x and bucket b.
     logic integer SumClock(integer x, integer b) = x * 2199023255552 + b;
-    logic integer UpdateClock(integer k, integer b) = k * 4398046511104 + 2 * b;
+    // Of the first update of flat group k: of a tied one (untied 0), or another (1).
+    logic integer UpdateClock(integer untied, integer k) = (untied * 65536 + k) * 4398046511104;
 
     // TIE-1: the sum of bucket b of tied key `key`, and those of the first b buckets.
     logic integer TiedCount(integer stage, integer exact, integer n, integer c, integer d,
@@ -24,15 +25,16 @@
       TiedSum(TiedSums(tr, stage, exact, n, c, d, a, key, t, b - 1), key, exact,
         TiedCount(stage, exact, n, c, d, a, b - 1), t, SumClock(key, b - 1));
 
-    // STEP-8: the gather of a bucket, and those of the first b buckets of flat group k.
+    // STEP-8: the gather of a bucket, and those of a flat group's last b buckets, the last one
+    // first; clock: of its first update.
     logic trace Gather(trace tr, integer precision, integer part, integer t, integer clock) =
       Snoc(tr, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, -1, part, precision, ZP_RED_NONE, -1, t,
         clock);
     logic trace Gathers(trace tr, integer precision, integer n, integer c, integer d, integer a,
-        integer k, integer t, integer b) =
+        integer clock, integer t, integer b) =
       b <= 0 ? tr :
-      Gather(Gathers(tr, precision, n, c, d, a, k, t, b - 1), precision, Part(n, c, d, a, b - 1),
-        t, UpdateClock(k, b - 1) + 1);
+      Gather(Gathers(tr, precision, n, c, d, a, clock, t, b - 1), precision,
+        Part(n, c, d, a, Buckets(n, c) - b), t, clock + 2 * b - 1);
     // The number of ops for b buckets: an update and, from ZeRO stage 1 on, a gather.
     logic integer UpdateLen(integer stage, integer b) = stage > 0 ? 2 * b : b;
 */
@@ -68,6 +70,12 @@
       n <= 0 ? 0 : Held(f, n - 1) + HeldOf(f + (n - 1));
     logic integer AllOf{L}(zp_flat *f, integer n) =
       n <= 0 ? 0 : AllOf(f, n - 1) + BucketsOf(f + (n - 1));
+    // Those of the tied flat groups (untied 0), or of the others (1).
+    logic integer Untied{L}(zp_flat *f) = 0 <= f->tied ? 0 : 1;
+    logic integer PassOf{L}(zp_flat *f, integer untied) =
+      Untied(f) == untied ? HeldOf(f) : 0;
+    logic integer Pass{L}(zp_flat *f, integer n, integer untied) =
+      n <= 0 ? 0 : Pass(f, n - 1, untied) + PassOf(f + (n - 1), untied);
     logic integer HeldTiedOf{L}(zp_flat *f) = f->use == 0 && 0 <= f->tied ? BucketsOf(f) : 0;
     logic integer HeldTied{L}(zp_flat *f, integer n) =
       n <= 0 ? 0 : HeldTied(f, n - 1) + HeldTiedOf(f + (n - 1));
@@ -91,17 +99,22 @@
       TiedFlat(f, n, key) < 0 ? tr :
       TiedSumsOf(tr, stage, exact, f + TiedFlat(f, n, key), key, t);
 
-    // STEP-8: the gathers over group g, and those of flat group f, number k.
-    logic trace GathersOf{L}(trace tr, integer stage, integer precision, zp_flat *f, integer k,
-        integer g, integer t) =
-      stage > 0 && f->group == g && f->use == 0 ?
-        Gathers(tr, precision, f->numel, f->capacity, f->members, f->align, k, t, BucketsOf(f)) :
+    // STEP-8: the gathers over group g: those of flat group f, number k; of the first n flat groups
+    // that are tied (untied 0), or not (1); and of the first n, the tied ones first.
+    logic trace GathersOf{L}(trace tr, integer stage, integer precision, zp_flat *f,
+        integer untied, integer k, integer g, integer t) =
+      stage > 0 && f->group == g && f->use == 0 && Untied(f) == untied ?
+        Gathers(tr, precision, f->numel, f->capacity, f->members, f->align,
+          UpdateClock(untied, k), t, BucketsOf(f)) :
         tr;
+    logic trace GatherPass{L}(trace tr, integer stage, integer precision, zp_flat *f, integer n,
+        integer untied, integer g, integer t) =
+      n <= 0 ? tr :
+      GathersOf(GatherPass(tr, stage, precision, f, n - 1, untied, g, t), stage, precision,
+        f + (n - 1), untied, n - 1, g, t);
     logic trace GatherTrace{L}(trace tr, integer stage, integer precision, zp_flat *f, integer n,
         integer g, integer t) =
-      n <= 0 ? tr :
-      GathersOf(GatherTrace(tr, stage, precision, f, n - 1, g, t), stage, precision, f + (n - 1),
-        n - 1, g, t);
+      GatherPass(GatherPass(tr, stage, precision, f, n, 0, g, t), stage, precision, f, n, 1, g, t);
 */
 
 /* ---- All of it ---- */

@@ -53,7 +53,13 @@ int zp_cuda_reduce_scatter(zp_cuda_comms *c, const zp_op *op, const void *send, 
 int zp_cuda_all_gather(zp_cuda_comms *c, const zp_op *op, const void *send, void *recv, int64_t n,
                        int32_t dtype)
 {
-  zp_cuda_action a = {.send = send, .recv = recv, .stream = c->r->reduce};
+  return zp_cuda_all_gather_on(c, c->r->reduce, op, send, recv, n, dtype);
+}
+
+int zp_cuda_all_gather_on(zp_cuda_comms *c, cudaStream_t stream, const zp_op *op, const void *send,
+                          void *recv, int64_t n, int32_t dtype)
+{
+  zp_cuda_action a = {.send = send, .recv = recv, .stream = stream};
   ZP_TRY(begin(c, op, &a));
   ZP_NCCL(c->r, ncclAllGather(a.send, a.recv, (size_t)n, type_of(dtype), a.comm, a.stream));
   return end(c, &a);

@@ -13,6 +13,9 @@ int zp_cuda_reduce_scatter(zp_cuda_comms *c, const zp_op *op, const void *send, 
                            int64_t n, int32_t dtype);
 int zp_cuda_all_gather(zp_cuda_comms *c, const zp_op *op, const void *send, void *recv, int64_t n,
                        int32_t dtype);
+/* The same on another stream. */
+int zp_cuda_all_gather_on(zp_cuda_comms *c, cudaStream_t stream, const zp_op *op, const void *send,
+                          void *recv, int64_t n, int32_t dtype);
 /* From the group's member op->root, in place. */
 int zp_cuda_broadcast(zp_cuda_comms *c, const zp_op *op, void *data, int64_t n, int32_t dtype);
 /* Parts of n elements: part r of `send` goes to member r, that of member r to recv + r parts. The

@@ -91,6 +91,6 @@ int zp_cuda_comms_invariant(const zp_cuda_comms *c, zp_error *err)
 {
   ZP_INVARIANT(err, -1, c->r && c->tied);
   ZP_INVARIANT(err, -1, c->order.by_events == 0 || c->order.by_events == 1);
-  ZP_INVARIANT(err, -1, !c->order.by_events || c->r->plan.cfg->pp > 1);
+  ZP_INVARIANT(err, -1, !c->order.by_events || c->r->plan.cfg->pp > 1 || c->r->opt.partial_gather);
   return 0;
 }

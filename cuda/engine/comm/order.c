@@ -52,7 +52,8 @@ int zp_cuda_order_open(zp_cuda_order *o)
 {
   int version = 0, kept;
   ZP_TRY(zp_cuda_create_event(o->r, &o->communicated));
-  if (o->r->plan.cfg->pp == 1) return 0; /* one stage communicates on one stream */
+  /* one stage communicates on one stream, unless gathers have their own */
+  if (o->r->plan.cfg->pp == 1 && !o->r->opt.partial_gather) return 0;
   kept = nccl_keeps_order(o->r);
   ZP_NCCL(o->r, ncclGetVersion(&version));
   o->by_events = !kept || version < NCCL_VERSION(2, 26, 0);

@@ -19,6 +19,7 @@ typedef struct zp_cuda_rank {
   zp_cuda_lock lock;
   zp_log log;
   cudaStream_t compute, reduce, p2p;
+  cudaStream_t gather; /* with partial_gather, else NULL */
 } zp_cuda_rank;
 
 /* Functions of the engine return 0, or -1 after zp_cuda_fail. */

@@ -40,6 +40,11 @@ int32_t zp_cuda_sync_point_offloads(int32_t i)
   return i >= ZP_SYNC_AVERAGED_RECORD && i <= ZP_SYNC_CONSUMED_WAIT;
 }
 
+int32_t zp_cuda_sync_point_partial(int32_t i)
+{
+  return i >= ZP_SYNC_SETTLED_RECORD && i <= ZP_SYNC_GATHERS_WAIT;
+}
+
 int32_t zp_cuda_sync_point_find(const char *name)
 {
   char *end;

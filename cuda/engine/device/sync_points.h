@@ -6,7 +6,8 @@
  *
  * A name ends in its kind: .record marks a point of a stream, .wait makes a stream wait for the
  * latest point of that name, .host makes the host wait for it. (finished.wait waits for backwarded,
- * or handed in a caller's own loop; resumed.wait for ended.) The names are part of options and
+ * or caller in a loop of the caller's own; resumed.wait and gathers.wait for ended; param.wait for
+ * gathered.) The names are part of options and
  * recorded runs: former ones are still found. */
 #ifndef ZP_CUDA_SYNC_POINTS_H
 #define ZP_CUDA_SYNC_POINTS_H
@@ -110,7 +111,23 @@
     "offload: on reduce, after the work that reads parameters which were copied back")             \
   X(CONSUMED_WAIT, "consumed.wait", "STRM-9",                                                      \
     "offload: the copy stream waits, before it refills a buffer with another bucket's "            \
-    "parameters, for the work that reads it")
+    "parameters, for the work that reads it")                                                      \
+  X(SETTLED_RECORD, "settled.record", "STRM-11", "partial_gather: on reduce, after the decision")  \
+  X(SETTLED_WAIT, "settled.wait", "STRM-11",                                                       \
+    "partial_gather: compute, or the caller's stream, waits for the previous step's decision, "    \
+    "which writes state")                                                                          \
+  X(UPDATED_RECORD, "updated.record", "STRM-11",                                                   \
+    "partial_gather: on reduce, after a bucket's update")                                          \
+  X(UPDATED_WAIT, "updated.wait", "STRM-11",                                                       \
+    "partial_gather: the gather stream waits for a bucket's update before it gathers the bucket")  \
+  X(GATHERED_RECORD, "gathered.record", "STRM-11",                                                 \
+    "partial_gather: on the gather stream, after the last gather that writes an entry")            \
+  X(PARAM_WAIT, "param.wait", "STRM-11",                                                           \
+    "partial_gather: a stream of the caller's waits, before it reads entries, for the last "       \
+    "gather that writes them")                                                                     \
+  X(GATHERS_WAIT, "gathers.wait", "STRM-11",                                                       \
+    "partial_gather: reduce waits for the last step's gathers before results are read, saved or "  \
+    "replaced")
 
 typedef enum zp_cuda_sync_point {
   ZP_SYNC_NONE = 0,
@@ -123,8 +140,9 @@ typedef enum zp_cuda_sync_point {
 /* NULL: there is no such sync point. */
 const char *zp_cuda_sync_point_name(int32_t sync_point);
 const char *zp_cuda_sync_point_why(int32_t sync_point);
-/* 1: only runs with offload have it. */
+/* 1: only runs with offload have it, with partial_gather. */
 int32_t zp_cuda_sync_point_offloads(int32_t sync_point);
+int32_t zp_cuda_sync_point_partial(int32_t sync_point);
 /* By name, former name or number; ZP_SYNC_NONE: not found. */
 int32_t zp_cuda_sync_point_find(const char *name);
 

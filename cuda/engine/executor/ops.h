@@ -7,6 +7,7 @@
 #include "../state/offload.h"
 #include "../state/step_memory.h"
 #include "buckets.h"
+#include "gathers.h"
 
 typedef struct zp_cuda_ops {
   zp_cuda_rank *r;
@@ -15,6 +16,7 @@ typedef struct zp_cuda_ops {
   const zp_cuda_step_memory *memory;
   zp_cuda_offload *offload;
   zp_cuda_buckets *buckets;
+  zp_cuda_gathers *gathers;
 } zp_cuda_ops;
 
 #endif

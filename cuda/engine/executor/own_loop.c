@@ -67,7 +67,6 @@ int zp_cuda_end_own_step(zp_cuda_steps *s, cudaStream_t stream)
   ZP_TRY(zp_cuda_continue(s));
   s->ending = s->begun = 0;
   ZP_TRY(zp_cuda_record_step_end(s));
-  ZP_TRY(zp_cuda_wait(r, ZP_SYNC_RESUMED_WAIT, stream, zp_cuda_step_end(s, r->progress.host.step)));
   r->progress.host.step++;
-  return 0;
+  return zp_cuda_wait_for_last_step(s, ZP_SYNC_RESUMED_WAIT, stream);
 }

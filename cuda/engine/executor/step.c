@@ -28,12 +28,13 @@ int zp_cuda_steps_create_events(zp_cuda_steps *s)
 {
   for (int32_t i = 0; i < ZP_CUDA_FLIGHT; i++)
     ZP_TRY(zp_cuda_create_event(rank_of(s), &s->ended[i]));
-  return 0;
+  return rank_of(s)->opt.partial_gather ? zp_cuda_create_event(rank_of(s), &s->settled) : 0;
 }
 
 void zp_cuda_steps_close(const zp_cuda_steps *s)
 {
   for (int32_t i = 0; i < ZP_CUDA_FLIGHT; i++) zp_cuda_destroy_event(s->ended[i]);
+  zp_cuda_destroy_event(s->settled);
   free(s->loss_copied);
 }
 
@@ -56,8 +57,11 @@ static int run_all_reduce(const zp_cuda_steps *s, const zp_op *op)
 
 static int run_decide(const zp_cuda_steps *s)
 {
+  ZP_TRY(zp_cuda_gathers_check(s->ops->gathers));
   ZP_TRY(zp_cuda_wait_for_backward(s->pipeline));
-  return zp_cuda_decide(s->ops);
+  ZP_TRY(zp_cuda_decide(s->ops));
+  if (!s->settled) return 0;
+  return zp_cuda_record(rank_of(s), ZP_SYNC_SETTLED_RECORD, s->settled, rank_of(s)->reduce);
 }
 
 static int run_forward(const zp_cuda_steps *s, const zp_op *op)
@@ -145,6 +149,15 @@ int zp_cuda_continue(zp_cuda_steps *s)
   return 0;
 }
 
+/* Those of the last step, if gathers have a stream of their own. */
+static int join_gathers(const zp_cuda_steps *s)
+{
+  zp_cuda_rank *r = rank_of(s);
+  if (s->ops->gathers->n == 0 || !s->ops->gathers->issued) return 0;
+  return zp_cuda_wait(r, ZP_SYNC_GATHERS_WAIT, r->reduce,
+                      zp_cuda_step_end(s, r->progress.host.step - 1));
+}
+
 /* ---- Programs -------------------------------------------------------------------------------- */
 
 int zp_cuda_run_program(zp_cuda_steps *s, int32_t phase)
@@ -158,6 +171,7 @@ int zp_cuda_run_program(zp_cuda_steps *s, int32_t phase)
         r, ZP_E_REFUSED,
         "gradients or losses were announced for a step that has not been ended: call "
         "zp_cuda_end_step before a save or load");
+  if (phase != ZP_PHASE_STEP) ZP_TRY(join_gathers(s));
   r->progress.host.phase = phase;
   r->progress.host.pc = 0;
   return zp_cuda_continue(s);
@@ -194,15 +208,24 @@ int zp_cuda_begin_step(zp_cuda_steps *s)
     ZP_TRY(zp_cuda_check_hyper(r, host->step - ZP_CUDA_FLIGHT));
   }
   if (!r->opt.model.forward) return 0;
-  return zp_cuda_wait(r, ZP_SYNC_ENDED_WAIT, r->compute, zp_cuda_step_end(s, host->step - 1));
+  return zp_cuda_wait_for_last_step(s, ZP_SYNC_ENDED_WAIT, r->compute);
+}
+
+int zp_cuda_wait_for_last_step(const zp_cuda_steps *s, int32_t sync_point, cudaStream_t stream)
+{
+  zp_cuda_rank *r = rank_of(s);
+  if (s->settled && r->progress.host.step > 0)
+    return zp_cuda_wait(r, ZP_SYNC_SETTLED_WAIT, stream, s->settled);
+  return zp_cuda_wait(r, sync_point, stream, zp_cuda_step_end(s, r->progress.host.step - 1));
 }
 
 int zp_cuda_record_step_end(zp_cuda_steps *s)
 {
   zp_cuda_rank *r = rank_of(s);
   ZP_TRY(zp_cuda_buckets_end_step(s->ops->buckets));
+  zp_cuda_gathers_end_step(s->ops->gathers);
   return zp_cuda_record(r, ZP_SYNC_ENDED_RECORD, zp_cuda_step_end(s, r->progress.host.step),
-                        r->reduce);
+                        s->ops->gathers->n > 0 ? r->gather : r->reduce);
 }
 
 int zp_cuda_run_step(zp_cuda_steps *s)
@@ -222,6 +245,7 @@ int zp_cuda_run_step(zp_cuda_steps *s)
 int zp_cuda_read_state(zp_cuda_steps *s, zp_step_state *state)
 {
   if (zp_cuda_has_failed(rank_of(s))) return -1;
+  ZP_TRY(join_gathers(s));
   ZP_TRY(zp_cuda_step_memory_read(s->ops->memory, s->ops->comms, state));
   s->seen = rank_of(s)->progress.host.step;
   return 0;

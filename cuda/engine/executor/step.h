@@ -13,8 +13,10 @@ typedef struct zp_cuda_steps {
   zp_cuda_messages *messages;
   zp_cuda_pipeline *pipeline;
   zp_cuda_checkpoint *checkpoint;
-  cudaEvent_t ended[ZP_CUDA_FLIGHT]; /* on reduce: of step s at s % 2, of INIT as of step -1 */
-  int64_t seen; /* the host has seen the end of all steps before this one; -1: of none */
+  /* on reduce, or on gather after gathers there: of step s at s % 2, of INIT as of step -1 */
+  cudaEvent_t ended[ZP_CUDA_FLIGHT];
+  cudaEvent_t settled; /* partial_gather: on reduce, after the last decision */
+  int64_t seen;        /* the host has seen the end of all steps before this one; -1: of none */
   /* without callbacks (own_loop.h): */
   int32_t begun;        /* 1: the step's first micro-batch is awaited, or a later one */
   int32_t ending;       /* 1: the caller has ended the step */
@@ -25,6 +27,10 @@ typedef struct zp_cuda_steps {
 int zp_cuda_steps_open(zp_cuda_steps *s);
 int zp_cuda_steps_create_events(zp_cuda_steps *s);
 void zp_cuda_steps_close(const zp_cuda_steps *s);
+
+/* What the next step's forward waits for, but for its parameters: the last step's end, or with
+ * partial_gather its decision. */
+int zp_cuda_wait_for_last_step(const zp_cuda_steps *s, int32_t sync_point, cudaStream_t stream);
 
 /* The event of step `step`, or -1: of INIT. */
 cudaEvent_t zp_cuda_step_end(const zp_cuda_steps *s, int64_t step);

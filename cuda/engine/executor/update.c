@@ -113,11 +113,13 @@ int zp_cuda_gather_params(const zp_cuda_ops *o, const zp_op *op)
   const zp_range r = zp_whole_range(&o->r->plan.lay.flat[op->flat], op->bucket);
   char *views = o->buffers->flat[op->flat].params;
   if (views) {
-    ZP_TRY(zp_cuda_all_gather(o->comms, op, view_part(o, op),
-                              views + r.at * zp_cuda_element_bytes(&o->r->plan), op->count,
-                              op->dtype));
+    char *to = views + r.at * zp_cuda_element_bytes(&o->r->plan);
+    const int apart = zp_cuda_gathers_apart(o->gathers);
+    if (apart && !offload) ZP_TRY(zp_cuda_gathers_after_update(o->gathers));
+    ZP_TRY(zp_cuda_all_gather_on(o->comms, apart ? o->r->gather : o->r->reduce, op,
+                                 view_part(o, op), to, op->count, op->dtype));
     zp_cuda_issued(o->r, op);
-    return 0;
+    return apart ? zp_cuda_gathers_issued(o->gathers) : 0;
   }
   if (offload) part = zp_cuda_offload_landing(o->offload);
   ZP_TRY(zp_cuda_all_gather(o->comms, op, part, o->buffers->recv, op->count, op->dtype));

@@ -133,7 +133,8 @@ int zp_cuda_offload_update(zp_cuda_offload *o, const zp_op *op, void *to)
   ZP_CUDA(o->r,
           cudaMemcpyAsync(to, from, (size_t)(r.count * size), cudaMemcpyHostToDevice, o->copy));
   ZP_TRY(zp_cuda_record(o->r, ZP_SYNC_BACK_RECORD, o->copied_back, o->copy));
-  return zp_cuda_wait(o->r, ZP_SYNC_BACK_WAIT, o->r->reduce, o->copied_back);
+  return zp_cuda_wait(o->r, ZP_SYNC_BACK_WAIT,
+                      o->r->opt.partial_gather ? o->r->gather : o->r->reduce, o->copied_back);
 }
 
 void *zp_cuda_offload_landing(const zp_cuda_offload *o)

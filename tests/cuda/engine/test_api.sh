@@ -1,7 +1,7 @@
 # The public engine on CUDA: programs written for it, unchanged, as all ranks of one simulation,
 # have the bits of the reference, and errors name every misuse. For devices, the programs are
 # compiled and their symbols resolved. spec: STEP-2, STEP-3, STEP-9, RED-3, RED-5, RED-6, RED-7,
-# STRM-4, STEP-11, LEDG-1, PIPE-6, CKPT-3, CKPT-6, CKPT-8, CKPT-10, OPT-7, STAT-6
+# STRM-4, STRM-11, STEP-11, LEDG-1, PIPE-6, CKPT-3, CKPT-6, CKPT-8, CKPT-10, OPT-7, STAT-6
 # inputs: @make tests/fixtures/checkpoint_v1
 . tests/fixtures/lib.sh
 build=${ZP_BUILD:-build}
@@ -71,7 +71,7 @@ for site in caller_loss.record caller_loss.wait caller.record finished.wait resu
 done
 for run in "4 0 dp=4 seed=5" "4 0 pp=2 dp=2 tied=1 seed=5 stage=1 state=1" \
   "2 2 dp=2 seed=5 offload=1 state=1" "3 1 dp=3 seed=4 stage=1 mb=3" \
-  "4 2 pp=2 dp=2 mb=3 dynamic=1 seed=11"; do
+  "4 2 pp=2 dp=2 mb=3 dynamic=1 seed=11" "3 1 dp=3 seed=5 partial=1 steps=6"; do
   # shellcheck disable=SC2086
   "${driver}_tsan" $run >"$tmp/out" 2>&1 || complain "$run: exit code $?: $(head -c 500 "$tmp/out")"
 done
@@ -116,6 +116,10 @@ three_blocks_ordered 3 dp=3 replicas=3 reduce=0 precision=0 seed=17 callbacks=1
 two_replicas_natively 2 dp=2 mb=1 reduce=0 native=1 seed=12
 two_stages_where_losses_are_not_finite 4 pp=2 dp=2 seed=10 badloss=5
 one_stage_where_losses_are_not_finite 2 dp=2 seed=4 badloss=2 reduce=0
+gathers_apart_in_the_caller_s_loop 4 dp=4 seed=5 partial=1 steps=6 get=0
+gathers_apart_at_stage_1_in_fp32 3 dp=3 seed=4 stage=1 precision=0 partial=1 reduce=0 steps=5
+gathers_apart_in_two_stages_of_two 4 pp=2 dp=2 tied=1 seed=8 partial=1 state=1
+gathers_apart_offloaded 2 dp=2 stage=1 seed=4 partial=1 offload=1 steps=6 get=0
 X2
 # by default NCCL adds, in an order of its own: with four replicas some seed has other bits
 differing=0

@@ -39,6 +39,8 @@ beside bits two_stages_where_losses_are_not_finite 4 pp=2 dp=2 seed=10 badloss=5
 beside bits one_stage_where_losses_are_not_finite 2 dp=2 seed=4 badloss=2 reduce=0
 beside bits three_stages_with_dynamic_shapes 3 pp=3 mb=5 seed=10 dynamic=1
 beside bits two_stages_of_two_with_dynamic_shapes 4 pp=2 dp=2 mb=3 seed=11 dynamic=1 stage=1
+beside bits waited_for_entries_of_four_replicas 4 dp=4 seed=5 partial=1 state=1
+beside bits waited_for_entries_of_two_stages 4 pp=2 dp=2 tied=1 seed=8 partial=1
 beside bits alone_with_a_schedule 1 seed=1 schedule=1
 beside bits two_stages_of_two_with_a_schedule 4 pp=2 dp=2 seed=8 schedule=1 steps=6
 beside bits state_of_entries_alone 1 seed=1 mb=3 state=1 steps=6
