@@ -17,7 +17,9 @@ enum { STEPS = 3 };
 enum { WINDOW_OPS = 1 << 17 };
 enum { BYTES_PER_OP = 2600, OPS_MOST = INT32_MAX / (6 * STEPS) };
 /* As it is, without communications, and with less and more of each figure. */
-enum { SIMULATIONS = 2 + 2 * ZP_FIGS };
+enum { SIMULATIONS = 2 + 2 * ZP_FIGS }; /* and one with offload */
+/* Work that is left out: it takes no time. */
+enum { NO_WORK, ALL_COMMUNICATION, ALL_OF_HOST };
 
 static const char *const names[ZP_WORKS] = {
     "forward",
@@ -32,6 +34,9 @@ static const char *const names[ZP_WORKS] = {
     "gathers of parameters",
     "sum of the statistics",
     "exchanges of stages",
+    "copies to the host",
+    "update on the host",
+    "copies from the host",
 };
 
 _Static_assert((int)ZP_WORKS == (int)ZP_TIME_WORKS && (int)ZP_FIGS == (int)ZP_TIME_FIGURES,
@@ -51,17 +56,24 @@ static int no_memory(zp_error *err)
   return zp_fail(err, ZP_E_MEMORY, -1, "out of memory for the cost model");
 }
 
+static int is_of_host(int32_t kind)
+{
+  return kind == ZP_WORK_TO_HOST || kind == ZP_WORK_HOST_UPDATE || kind == ZP_WORK_FROM_HOST;
+}
+
 /* Seconds of the last step. 0 in *err, or a status. */
-static int simulate(timing *t, const zp_machine *m, int32_t without_comm, double *seconds,
-                    zp_error *err)
+static int simulate(timing *t, const zp_machine *m, int32_t without, double *seconds, zp_error *err)
 {
   const zp_workload_size size = {t->job->tokens, t->job->activation_bytes, t->job->native,
-                                 t->job->partial};
+                                 t->job->offload, t->job->partial};
   double end[STEPS] = {0};
-  if (t->job->progress) t->job->progress(t->simulated++, SIMULATIONS);
+  if (t->job->progress) t->job->progress(t->simulated++, SIMULATIONS + (t->job->offload != 0));
   if (zp_work_of(t->p, m, &size, t->work, err)) return err->status;
-  for (int32_t v = 0; without_comm && v < t->p->graph.n; v++)
-    if (t->work[v].comm) t->work[v] = (zp_work){.kind = t->work[v].kind, .comm = 1};
+  for (int32_t v = 0; without != NO_WORK && v < t->p->graph.n; v++) {
+    zp_work *w = &t->work[v];
+    if (without == ALL_COMMUNICATION ? w->comm : is_of_host(w->kind))
+      *w = (zp_work){.kind = w->kind, .comm = w->comm};
+  }
   if (zp_simulate(t->p, t->work, &t->times)) return no_memory(err);
   for (int32_t v = 0; v < t->p->graph.n; v++) {
     double *last = &end[t->p->node[v].step];
@@ -75,8 +87,14 @@ static int simulate(timing *t, const zp_machine *m, int32_t without_comm, double
 
 typedef struct rank_sums {
   double compute, communication, memory;
+  double bucket[ZP_WORKS]; /* the longest piece of each kind */
   zp_time_work work[ZP_WORKS];
 } rank_sums;
+
+static double larger(double a, double b)
+{
+  return a > b ? a : b;
+}
 
 static void add_work(rank_sums *s, const zp_work *w)
 {
@@ -88,6 +106,7 @@ static void add_work(rank_sums *s, const zp_work *w)
   if (w->flops > 0) s->compute += alone;
   if (w->comm) s->communication += alone;
   s->memory += w->seconds * w->use[ZP_USES_MEMORY];
+  s->bucket[w->kind] = larger(s->bucket[w->kind], alone);
 }
 
 /* The work of the last step, by rank; a communication is that of each of its members. */
@@ -103,9 +122,17 @@ static void add_all(const timing *t, rank_sums *sums)
   }
 }
 
-static double larger(double a, double b)
+/* The host's work of a rank, and what of it the next step's first forward cannot hide. */
+static void add_host(const rank_sums *s, zp_time_report *o)
 {
-  return a > b ? a : b;
+  static const int32_t kinds[] = {ZP_WORK_TO_HOST, ZP_WORK_HOST_UPDATE, ZP_WORK_FROM_HOST};
+  const double rest = s->work[ZP_WORK_HOST_UPDATE].seconds - s->bucket[ZP_WORK_FORWARD];
+  double least = rest > 0 ? rest : 0;
+  for (int32_t i = 0; i < 3; i++) {
+    o->host = larger(o->host, s->work[kinds[i]].seconds);
+    least += s->bucket[kinds[i]];
+  }
+  o->offload_least = larger(o->offload_least, least);
 }
 
 static int fill(const timing *t, zp_time_report *o, zp_error *err)
@@ -118,9 +145,10 @@ static int fill(const timing *t, zp_time_report *o, zp_error *err)
     o->compute = larger(o->compute, sums[r].compute);
     o->communication = larger(o->communication, sums[r].communication);
     o->memory = larger(o->memory, sums[r].memory);
+    if (t->job->offload) add_host(&sums[r], o);
     if (sums[r].compute > sums[busiest].compute) busiest = r;
   }
-  o->bound = larger(o->compute, larger(o->communication, o->memory));
+  o->bound = larger(larger(o->compute, o->host), larger(o->communication, o->memory));
   for (int32_t k = 0; k < ZP_WORKS; k++) {
     zp_time_work *w = &sums[busiest].work[k];
     w->name = names[k];
@@ -145,7 +173,7 @@ static int vary(timing *t, const zp_machine *m, zp_time_report *o, zp_error *err
       zp_machine other = *m;
       other.figure[i] *= k ? 1.3 : 0.7;
       if (other.figure[i] > 1 && strcmp(f->unit, "1") == 0) other.figure[i] = 1;
-      if (simulate(t, &other, 0, k ? &f->more : &f->less, err)) return err->status;
+      if (simulate(t, &other, NO_WORK, k ? &f->more : &f->less, err)) return err->status;
     }
     o->figures++;
   }
@@ -162,10 +190,12 @@ static int draw(const timing *t, zp_error *err)
 static int time_plan(timing *t, const zp_machine *m, zp_time_report *o, zp_error *err)
 {
   double alone = 0;
-  if (simulate(t, m, 0, &o->step, err) || fill(t, o, err) || draw(t, err) ||
-      simulate(t, m, 1, &alone, err))
+  if (simulate(t, m, NO_WORK, &o->step, err) || fill(t, o, err) || draw(t, err) ||
+      simulate(t, m, ALL_COMMUNICATION, &alone, err))
     return err->status;
   o->exposed = o->step - alone;
+  if (t->job->offload && simulate(t, m, ALL_OF_HOST, &alone, err)) return err->status;
+  if (t->job->offload) o->offload_exposed = o->step - alone;
   return vary(t, m, o, err);
 }
 
@@ -181,6 +211,7 @@ static int check_memory(const zp_time_job *job, zp_time_report *o, zp_error *err
     const int32_t rank = zp_rank_of(job->cfg, (zp_coord){.pp = stage});
     const int status = zp_rank_plan_open(&p, job->cfg, job->replicas, rank, err);
     ops += status ? 0 : p.n;
+    if (job->offload) p.memory.state = 0;
     if (!status && o->needs < (double)zp_memory_total(&p.memory))
       o->needs = (double)zp_memory_total(&p.memory);
     zp_rank_plan_close(&p);
@@ -219,6 +250,7 @@ int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)
                         .replicas = job->replicas,
                         .steps = STEPS,
                         .native = job->native,
+                        .offload = job->offload,
                         .get = get,
                         .sets = 1,
                         .gradual = 1,

@@ -15,7 +15,7 @@ const zp_figure_info zp_figures[ZP_FIGS] = {
     {"link_hop", "s"},         {"network_hop", "s"},       {"ll128_start", "s"},
     {"ll128_link_hop", "s"},   {"ll128_network_hop", "s"}, {"ll128_share", SHARE},
     {"comm_compute", SHARE},   {"comm_memory", "B/B"},     {"kernel_compute", SHARE},
-    {"compute_memory", SHARE},
+    {"compute_memory", SHARE}, {"host_link", "B/s"},       {"host_update", "B/s"},
 };
 
 /* The file that is built in. */

@@ -29,6 +29,8 @@ typedef enum zp_figure {
   ZP_FIG_COMM_MEMORY,    /* bytes of memory that a communication moves for a byte on the bus */
   ZP_FIG_KERNEL_COMPUTE, /* share of the multiprocessors that saturates the memory */
   ZP_FIG_COMPUTE_MEMORY, /* share of the memory's bandwidth that forward and backward use */
+  ZP_FIG_HOST_LINK,      /* bytes a second between a rank and pinned host memory, one way */
+  ZP_FIG_HOST_UPDATE,    /* bytes of host memory a second that a rank's update reads and writes */
   ZP_FIGS
 } zp_figure;
 

@@ -47,6 +47,17 @@ static zp_work compute(const context *c, int32_t kind, double flops)
                    .flops = flops};
 }
 
+/* A copy between device and pinned host memory. */
+static zp_work transfer(const context *c, int32_t kind, double bytes)
+{
+  const double *f = c->m->figure;
+  return (zp_work){.kind = kind,
+                   .fixed = f[ZP_FIG_KERNEL],
+                   .seconds = bytes / f[ZP_FIG_HOST_LINK],
+                   .use = {0, f[ZP_FIG_HOST_LINK] / f[ZP_FIG_MEMORY]},
+                   .bytes = bytes};
+}
+
 /* ---- Communications -------------------------------------------------------------------------- */
 
 static extent extent_of(const context *c, rank_view *r, const zp_op *op)
@@ -262,7 +273,9 @@ static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t 
   case ZP_OP_MEAN: /* squares are computed from registers; only `exact` stores the means */
     return kernels(c, ZP_WORK_MEAN, 1, s.local * (s.sum + (c->p->cfg->reduce == ZP_EXACT ? 4 : 0)));
   case ZP_OP_DECIDE: return kernels(c, ZP_WORK_DECIDE, 1, 0);
-  case ZP_OP_UPDATE: return kernels(c, ZP_WORK_UPDATE, 1, s.local * (4 + 24 + s.precision));
+  case ZP_OP_UPDATE:
+    if (c->size->offload) return kernels(c, ZP_WORK_SCATTER, 1, s.local * 2 * s.precision);
+    return kernels(c, ZP_WORK_UPDATE, 1, s.local * (4 + 24 + s.precision));
   case ZP_OP_ALL_GATHER: return kernels(c, ZP_WORK_SCATTER, 1, s.whole * 2 * s.precision);
   case ZP_OP_META: return kernels(c, ZP_WORK_DECIDE, 1, 0);
   default: break;
@@ -270,6 +283,17 @@ static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t 
   if (op->what == ZP_WHAT_STATISTICS) return kernels(c, ZP_WORK_DECIDE, 2, 0);
   if (op->what != ZP_WHAT_GRADIENT) return further_sum_of(c, r, op, part, s);
   return sum_of(c, r, op, s);
+}
+
+/* With offload: gradients and decision to the host, its update, and parameters back. */
+static zp_work host_work(const context *c, int32_t i, const zp_op *op, int32_t part)
+{
+  const bucket_sizes s = sizes_of(c, &c->rank[i], op);
+  if (part == ZP_HB_HOST_UPDATE) /* gradients, masters and moments read; the latter written */
+    return (zp_work){.kind = ZP_WORK_HOST_UPDATE,
+                     .seconds = s.local * (28 + s.precision) / c->m->figure[ZP_FIG_HOST_UPDATE]};
+  if (op->kind == ZP_OP_UPDATE) return transfer(c, ZP_WORK_FROM_HOST, s.local * s.precision);
+  return transfer(c, ZP_WORK_TO_HOST, op->kind == ZP_OP_DECIDE ? 0 : s.local * 4);
 }
 
 static zp_work work_of_node(const context *c, const zp_hb_node *n)
@@ -282,6 +306,7 @@ static zp_work work_of_node(const context *c, const zp_hb_node *n)
                        (double)c->size->tokens);
   if (n->what != ZP_HB_OP) return (zp_work){.kind = ZP_WORK_DECIDE};
   const zp_op *op = &p->program[n->rank][n->pc];
+  if (n->part >= ZP_HB_TRANSFER) return host_work(c, n->rank, op, n->part);
   return n->chain < 0 ? communication(c, n->rank, op, n->part)
                       : local_work(c, n->rank, op, n->part);
 }

@@ -9,16 +9,19 @@
 typedef enum zp_work_kind {
   ZP_WORK_FORWARD,
   ZP_WORK_BACKWARD,
-  ZP_WORK_COPY,       /* kernels: gradients into buckets or sums */
-  ZP_WORK_SUM,        /* kernels: widened, added, normalized */
-  ZP_WORK_MEAN,       /* kernels: means and squares */
-  ZP_WORK_UPDATE,     /* kernels */
-  ZP_WORK_SCATTER,    /* kernels: gathered parameters into place */
-  ZP_WORK_DECIDE,     /* kernels: statistics and decision */
-  ZP_WORK_REDUCE,     /* communication: gradients */
-  ZP_WORK_GATHER,     /* communication: parameters */
-  ZP_WORK_STATISTICS, /* communication */
-  ZP_WORK_EXCHANGE,   /* communication: activations and their gradients */
+  ZP_WORK_COPY,        /* kernels: gradients into buckets or sums */
+  ZP_WORK_SUM,         /* kernels: widened, added, normalized */
+  ZP_WORK_MEAN,        /* kernels: means and squares */
+  ZP_WORK_UPDATE,      /* kernels */
+  ZP_WORK_SCATTER,     /* kernels: gathered parameters into place */
+  ZP_WORK_DECIDE,      /* kernels: statistics and decision */
+  ZP_WORK_REDUCE,      /* communication: gradients */
+  ZP_WORK_GATHER,      /* communication: parameters */
+  ZP_WORK_STATISTICS,  /* communication */
+  ZP_WORK_EXCHANGE,    /* communication: activations and their gradients */
+  ZP_WORK_TO_HOST,     /* offload: copies of gradients and decision */
+  ZP_WORK_HOST_UPDATE, /* offload: by the host */
+  ZP_WORK_FROM_HOST,   /* offload: copies of parameters */
   ZP_WORKS
 } zp_work_kind;
 
@@ -38,7 +41,7 @@ typedef struct zp_work {
 typedef struct zp_workload_size {
   int64_t tokens;           /* of a micro-batch */
   int64_t activation_bytes; /* that a stage sends for a micro-batch */
-  int32_t native, partial;  /* as in zp_hb_case */
+  int32_t native, offload, partial; /* as in zp_hb_case */
 } zp_workload_size;
 
 /* The work of each node of a plan whose case has `gradual` and `stages`. work: [graph.n]. 0, or

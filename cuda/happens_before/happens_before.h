@@ -65,6 +65,7 @@ typedef struct zp_hb_case {
   int64_t early_bytes;  /* as in zp_cuda_options */
   int32_t rest;         /* 1: backward continues after its gradients (ZP_HB_REST) */
   int32_t sets;         /* sets of gradient buffers that micro-batches use in turn */
+  int32_t offload;      /* 1: the host updates (OPT-5) */
   /* 1: backward makes one gradient after the other on the compute stream (ZP_HB_PIECE), and
    * announces each there before it makes the next; it ends with ZP_HB_REST */
   int32_t gradual;
@@ -76,13 +77,27 @@ typedef struct zp_hb_case {
   int32_t stages;
 } zp_hb_case;
 
-/* Streams of a rank. */
-enum { ZP_HB_COMPUTE, ZP_HB_REDUCE, ZP_HB_P2P, ZP_HB_GATHER, ZP_HB_PRODUCER };
+/* Streams of a rank; with partial_gather that of its gathers, with offload those of its copies and
+ * its host; then the producers. */
+enum {
+  ZP_HB_COMPUTE,
+  ZP_HB_REDUCE,
+  ZP_HB_P2P,
+  ZP_HB_GATHER,
+  ZP_HB_COPIES,
+  ZP_HB_HOST,
+  ZP_HB_STREAMS
+};
+
+/* Parts of an op's work that are not on the stream of its kernels: copies to or from the host, and
+ * an update by the host. */
+enum { ZP_HB_TRANSFER = 8, ZP_HB_HOST_UPDATE };
 
 /* A piece of device work; or, with chain -1, a communication as the joint work of its members. */
 typedef struct zp_hb_node {
   int32_t rank, chain, step;
-  int32_t part;  /* within its tag: 0 kernels, 1 the first communication, 2 kernels … */
+  int32_t part;  /* within its tag: 0 kernels, 1 the first communication, 2 kernels …, or
+                  * ZP_HB_TRANSFER … */
   int32_t joint; /* of a communication: the node of all members, else -1 */
   int32_t next;  /* joint nodes: the next one of the same hash, or -1 */
   int32_t param;
@@ -94,7 +109,8 @@ typedef struct zp_hb_node {
 typedef struct zp_hb_plan {
   const zp_config *cfg;
   int32_t replicas, stages; /* as in the case */
-  int32_t world, streams;   /* ranks of the graph; streams of a rank: 4 and its producers */
+  int32_t world, streams;   /* ranks of the graph; streams of a rank, with its producers */
+  int32_t producer;         /* the stream of a rank's first producer */
   zp_hb_node *node;         /* [graph.n] */
   int32_t cap;
   zp_hb_graph graph;

@@ -2,15 +2,17 @@
 #ifndef ZP_HAPPENS_BEFORE_OPERAND_H
 #define ZP_HAPPENS_BEFORE_OPERAND_H
 
-/* Memory that only one stream uses is not listed: the stream orders it. Flat group k has three more
- * operands: ZP_ON_FLAT + 3 k + (window, slot 0, 1). */
+/* Memory that only one stream uses is not listed: the stream orders it. Flat group k has five more
+ * operands: ZP_ON_FLAT + ZP_ON_EACH k + (sums, slot 0, 1, means, parts). parts: the rank's parts of
+ * the array of parameters (STEP-8), padding included. */
+enum { ZP_ON_SUMS, ZP_ON_SLOT, ZP_ON_MEANS = 3, ZP_ON_PARTS, ZP_ON_EACH };
+
 typedef enum zp_operand {
   ZP_ON_STREAM, /* not memory: one piece at a time on a stream */
   ZP_ON_LINK,   /* not memory: one communication at a time on a rank's link */
   ZP_ON_HOST,   /* not memory: the host waited before it issued more */
   ZP_ON_MEMBERS,
   ZP_ON_PARAMS,
-  ZP_ON_PART,  /* of the parameters, padding too: what a gather sends, by flat group and bucket */
   ZP_ON_STATE, /* step count, loss scale, decision */
   ZP_ON_LOSS,
   ZP_ON_ACT_IN, /* by activation slot */
@@ -21,6 +23,7 @@ typedef enum zp_operand {
   ZP_ON_BUFFER,  /* the announced buffers, by producer stream */
   ZP_ON_STAGING, /* the ring of early gradients, by bytes */
   ZP_ON_TALLY,   /* the flag of non-finite contributions */
+  ZP_ON_LANDING, /* offload: the two buffers of parameters that are copied back */
   ZP_ON_FLAT
 } zp_operand;
 

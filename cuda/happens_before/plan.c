@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../ref/comm/comm.h"
+#include "../../ref/engine/last_sum.h"
 #include "../../ref/engine/rank_program.h"
 #include "../../ref/engine/window.h"
 #include "program_walk.h"
@@ -20,6 +21,8 @@ static void walk_close(zp_hb_walk *b)
   free(b->arrived);
   free(b->staged);
   free(b->in_place);
+  free(b->is_last);
+  free(b->mean);
   zp_early_close(&b->early);
   free(b->lay.flat);
   free(b->lay.spot);
@@ -35,14 +38,23 @@ static int layout_open(zp_hb_walk *b)
   return b->lay.spot && b->lay.flat ? zp_layout_build(&b->block.cfg, b->at.pp, &b->lay) : -1;
 }
 
+static int find_sums(zp_hb_walk *b)
+{
+  b->is_last = calloc((size_t)b->length + 1, 1);
+  b->mean = calloc((size_t)b->lay.n_flats + 1, sizeof *b->mean);
+  for (int64_t i = 0; i < b->length; i++) b->updates += b->op[i].kind == ZP_OP_UPDATE;
+  if (!b->is_last || !b->mean) return -1;
+  return zp_last_sums(b->op, b->length, b->lay.n_flats, b->is_last, b->mean);
+}
+
 static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t rank)
 {
-  *b = (zp_hb_walk){.p = p, .c = c, .rank = rank, .last_comm = -1, .barrier = -1};
+  *b = (zp_hb_walk){.p = p, .c = c, .rank = rank, .last_comm = -1, .barrier = -1, .decision = -1};
   b->at = zp_coord_of(p->cfg, zp_hb_rank_of(p, rank));
   b->block = zp_block_of(p->cfg, p->replicas, zp_hb_rank_of(p, rank));
   if (layout_open(b)) return -1;
   const size_t n = (size_t)b->lay.n_params;
-  b->operands = ZP_ON_FLAT + 3 * b->lay.n_flats;
+  b->operands = ZP_ON_FLAT + ZP_ON_EACH * b->lay.n_flats;
   b->access = calloc((size_t)b->operands, sizeof *b->access);
   b->param_at = calloc(n + 1, sizeof *b->param_at);
   b->stream = calloc(n + 1, sizeof *b->stream);
@@ -64,7 +76,7 @@ static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t 
   zp_rank_program_write(&b->block, &b->lay, ZP_PHASE_STEP, p->program[rank], p->length[rank]);
   b->op = p->program[rank];
   b->length = p->length[rank];
-  return 0;
+  return find_sums(b);
 }
 
 static int refuse(char *text, int64_t cap, int32_t rank, const char *why)
@@ -101,7 +113,8 @@ static int32_t producers(const zp_hb_case *c, int32_t world)
 static int plan_all(zp_hb_plan *p, const zp_hb_case *c, char *text, int64_t cap)
 {
   const int32_t most = producers(c, p->world);
-  p->streams = ZP_HB_PRODUCER + most;
+  p->producer = c->offload ? ZP_HB_STREAMS : ZP_HB_COPIES;
+  p->streams = p->producer + most;
   if (most > ZP_HB_PRODUCERS) return refuse(text, cap, 0, "too many producer streams");
   for (int32_t r = 0; r < p->world; r++)
     if (plan_rank(p, c, r, text, cap)) return -1;

@@ -63,7 +63,11 @@ void zp_hb_node_text(const zp_hb_plan *p, int32_t node, char *text, int64_t cap)
   else if (n->what == ZP_HB_OP) zp_op_describe(&p->program[n->rank][n->pc], op, sizeof op);
   else if (n->what != ZP_HB_GET)
     snprintf(op, sizeof op, "%s %d, micro-batch %" PRId64, what[n->what], n->param, n->mb);
-  snprintf(text, (size_t)cap, "rank %d, step %d: %s", zp_hb_rank_of(p, n->rank), n->step, op);
+  snprintf(text, (size_t)cap, "rank %d, step %d: %s%s", zp_hb_rank_of(p, n->rank), n->step,
+           n->part == ZP_HB_TRANSFER      ? "the copy to or from the host of "
+           : n->part == ZP_HB_HOST_UPDATE ? "on the host: "
+                                          : "",
+           op);
 }
 
 void zp_hb_operand_text(int32_t why, char *text, int64_t cap)
@@ -73,7 +77,6 @@ void zp_hb_operand_text(int32_t why, char *text, int64_t cap)
                                                 "the host's wait",
                                                 "all members of a communication",
                                                 "the parameters",
-                                                "the rank's part of a bucket of parameters",
                                                 "the step's state",
                                                 "the losses",
                                                 "the received activation",
@@ -83,9 +86,13 @@ void zp_hb_operand_text(int32_t why, char *text, int64_t cap)
                                                 "the caller's gradients",
                                                 "the caller's buffer of a gradient",
                                                 "the staged gradient",
-                                                "the flag of non-finite values"};
-  const int32_t k = (why - ZP_ON_FLAT) / 3, i = (why - ZP_ON_FLAT) % 3;
+                                                "the flag of non-finite values",
+                                                "the parameters copied back"};
+  const int32_t k = (why - ZP_ON_FLAT) / ZP_ON_EACH, i = (why - ZP_ON_FLAT) % ZP_ON_EACH;
   if (why < ZP_ON_FLAT) snprintf(text, (size_t)cap, "%s", names[why]);
-  else if (i == 0) snprintf(text, (size_t)cap, "the sums of flat group %d", k);
-  else snprintf(text, (size_t)cap, "slot %d of flat group %d", i - 1, k);
+  else if (i == ZP_ON_SUMS) snprintf(text, (size_t)cap, "the sums of flat group %d", k);
+  else if (i == ZP_ON_MEANS) snprintf(text, (size_t)cap, "the means of flat group %d", k);
+  else if (i == ZP_ON_PARTS)
+    snprintf(text, (size_t)cap, "the rank's parameters of flat group %d", k);
+  else snprintf(text, (size_t)cap, "slot %d of flat group %d", i - ZP_ON_SLOT, k);
 }

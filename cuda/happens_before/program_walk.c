@@ -121,7 +121,8 @@ static void meta(zp_hb_walk *b, int64_t pc)
 
 static int32_t bucket_operand(const zp_hb_walk *b, const zp_op *op)
 {
-  return ZP_ON_FLAT + 3 * op->flat + (b->p->cfg->stage == 2 ? 1 + op->slot : 0);
+  return ZP_ON_FLAT + ZP_ON_EACH * op->flat +
+         (b->p->cfg->stage == 2 ? ZP_ON_SLOT + op->slot : ZP_ON_SUMS);
 }
 
 /* Of an ADD's elements, those that a gradient has; the others are padding. */
@@ -152,7 +153,7 @@ static void add(zp_hb_walk *b, int64_t pc)
   const zp_op *op = &b->op[pc];
   const int32_t i = op->param - b->lay.first_param, s = b->stream[i];
   const zp_range r = zp_add_range(b->p->cfg, &b->lay, op);
-  const int32_t on = s < 0 ? ZP_HB_REDUCE : b->c->gradual ? ZP_HB_COMPUTE : ZP_HB_PRODUCER + s;
+  const int32_t on = s < 0 ? ZP_HB_REDUCE : b->c->gradual ? ZP_HB_COMPUTE : b->p->producer + s;
   const int64_t to = end_of(b, op, r);
   int64_t from = r.at;
   int32_t v;
@@ -166,12 +167,38 @@ static void add(zp_hb_walk *b, int64_t pc)
   else zp_hb_access(b, v, ZP_ON_BUFFER, ZP_READS, s, s + 1);
 }
 
-/* Stages 0 and 1: the sums of what the rank holds of op's bucket, which lie in the window. */
+/* The sums of what the rank holds of op's bucket: at stages 0 and 1 they lie in the window. */
 static void access_sums(zp_hb_walk *b, const zp_op *op, int32_t flat, int32_t v, zp_mode mode)
 {
   const zp_range r = zp_local_range(&b->block.cfg, &b->lay, b->block.at, flat, op->bucket);
-  if (b->p->cfg->stage < 2)
-    zp_hb_access(b, v, ZP_ON_FLAT + 3 * flat, mode, r.flat, r.flat + r.count);
+  const int64_t from = b->p->cfg->stage == 2 ? r.at : r.flat;
+  if (b->p->cfg->stage == 2 && !b->c->offload) return; /* only the reduction stream uses them */
+  zp_hb_access(b, v, ZP_ON_FLAT + ZP_ON_EACH * flat + ZP_ON_SUMS, mode, from, from + r.count);
+}
+
+/* What the host's update of op's bucket reads: with `exact` its means, else its sums. */
+static void access_gradient(zp_hb_walk *b, const zp_op *op, int32_t v, zp_mode mode)
+{
+  const zp_range r = zp_local_range(&b->block.cfg, &b->lay, b->block.at, op->flat, op->bucket);
+  if (b->p->cfg->reduce != ZP_EXACT) access_sums(b, op, op->flat, v, mode);
+  else
+    zp_hb_access(b, v, ZP_ON_FLAT + ZP_ON_EACH * op->flat + ZP_ON_MEANS, mode, r.at,
+                 r.at + r.count);
+}
+
+/* The bucket's mean follows its last sum. With offload a copy to the host follows what wrote the
+ * gradients: with `exact` the mean, else the last sum, beside which the mean runs. */
+static void end_sum(zp_hb_walk *b, int64_t pc)
+{
+  if (!b->is_last[pc]) return;
+  const int64_t mean = b->mean[b->op[pc].flat] + b->op[pc].bucket;
+  const zp_op *op = &b->op[mean];
+  const int32_t v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, mean, -1, 0);
+  access_sums(b, op, op->flat, v, ZP_READS);
+  if (!b->c->offload) return;
+  if (b->p->cfg->reduce == ZP_EXACT) access_gradient(b, op, v, ZP_WRITES);
+  access_gradient(b, op, zp_hb_add_work(b, ZP_HB_COPIES, ZP_HB_OP, mean, -1, ZP_HB_TRANSFER),
+                  ZP_READS);
 }
 
 /* The parts of a reduction: the other members' parts are sent, and the own part is added to what
@@ -203,11 +230,11 @@ static void reduce_limbs(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, in
 /* NCCL adds; later micro-batches are added to the sum. */
 static void reduce_natively(zp_hb_walk *b, int64_t pc, int32_t on, int64_t from, int64_t to)
 {
-  const int32_t v = zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
+  int32_t v = zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
   zp_hb_access(b, v, on, ZP_READS, from, to);
-  access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
   if (b->p->cfg->stage == 2 && b->op[pc].mb > 0)
-    zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+    v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+  access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
 }
 
 static void reduce(zp_hb_walk *b, int64_t pc)
@@ -221,6 +248,7 @@ static void reduce(zp_hb_walk *b, int64_t pc)
   if (b->c->native) reduce_natively(b, pc, on, from, to);
   else if (cfg->stage < 2 && cfg->reduce == ZP_EXACT) reduce_limbs(b, pc, on, from, to);
   else reduce_parts(b, pc, on, from, to);
+  end_sum(b, pc);
 }
 
 /* Adds the program's ADDs and reductions up to the first entry that is not announced. */
@@ -254,7 +282,7 @@ static void access_bucket(zp_hb_walk *b, int32_t param, int32_t v)
 static int add_announcement(zp_hb_walk *b, const zp_hb_announcement *a)
 {
   const int32_t i = a->param - b->lay.first_param, gradual = b->c->gradual;
-  const int32_t s = gradual ? ZP_HB_COMPUTE : ZP_HB_PRODUCER + a->stream;
+  const int32_t s = gradual ? ZP_HB_COMPUTE : b->p->producer + a->stream;
   int32_t v;
   if (i < 0 || i >= b->lay.n_params || b->arrived[i] || s >= b->p->streams) return -1;
   const int some = b->p->cfg->params[a->param].numel > 0;
@@ -327,9 +355,11 @@ static void replica(zp_hb_walk *b, int64_t pc)
   if (exact) v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
   access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
   access_sums(b, &b->op[pc], b->op[pc].flat, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), ZP_WRITES);
-  if (exact || b->c->native) return;
-  v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
-  access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
+  if (!exact && !b->c->native) {
+    v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+    access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
+  }
+  end_sum(b, pc);
 }
 
 /* Sums over the stage's further uses of the entry, then over the stages. */
@@ -346,9 +376,11 @@ static void tied(zp_hb_walk *b, int64_t pc)
   for (int32_t k = 0; k < b->lay.n_flats; k++)
     if (k != op->flat && b->lay.flat[k].tied == op->key) access_sums(b, op, k, v, ZP_READS);
   access_sums(b, op, op->flat, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), ZP_WRITES);
-  if (exact || b->c->native) return;
-  v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
-  access_sums(b, op, op->flat, v, ZP_WRITES);
+  if (!exact && !b->c->native) {
+    v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+    access_sums(b, op, op->flat, v, ZP_WRITES);
+  }
+  end_sum(b, pc);
 }
 
 /* Packed, added over tp, and unpacked. */
@@ -359,12 +391,7 @@ static void partial(zp_hb_walk *b, int64_t pc)
   access_sums(b, op, op->flat, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), ZP_READS);
   zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1);
   access_sums(b, op, op->flat, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2), ZP_WRITES);
-}
-
-static void mean(zp_hb_walk *b, int64_t pc)
-{
-  const zp_op *op = &b->op[pc];
-  access_sums(b, op, op->flat, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), ZP_READS);
+  end_sum(b, pc);
 }
 
 static void statistics(zp_hb_walk *b, int64_t pc)
@@ -392,29 +419,72 @@ static void write_params(zp_hb_walk *b, const zp_op *op, int32_t v, int part)
   }
 }
 
-/* With its padding, which is of no entry. */
-static void access_part(zp_hb_walk *b, const zp_op *op, int32_t v, zp_mode mode)
+/* Gathers write the parameters of op's flat group where they are. STEP-8 */
+static int is_view(const zp_hb_walk *b, const zp_op *op)
 {
-  const int64_t at = op->flat * ZP_MAX_ELEMENTS + op->bucket;
-  zp_hb_access(b, v, ZP_ON_PART, mode, at, at + 1);
+  return zp_has_views(b->p->cfg, &b->lay, op->flat);
+}
+
+/* With offload the host waits for the decision, which is copied after all gradients. */
+static void decide(zp_hb_walk *b, int64_t pc)
+{
+  zp_hb_access(b, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), ZP_ON_STATE, ZP_WRITES, 0,
+               1);
+  if (!b->c->offload || b->updates == 0) return;
+  b->decision = zp_hb_add_work(b, ZP_HB_COPIES, ZP_HB_OP, pc, -1, ZP_HB_TRANSFER);
+  b->landed = 0;
+  zp_hb_access(b, b->decision, ZP_ON_STATE, ZP_READS, 0, 1);
+}
+
+/* Where the bucket's parameters are copied back: the rank's part of them, or a landing buffer. */
+static void access_landing(zp_hb_walk *b, const zp_op *op, int32_t v, zp_mode mode)
+{
+  const zp_range r = zp_owned_range(&b->block.cfg, &b->lay, b->block.at, op->flat, op->bucket);
+  const int64_t k = (b->landed - 1) % 2;
+  if (is_view(b, op))
+    zp_hb_access(b, v, ZP_ON_FLAT + ZP_ON_EACH * op->flat + ZP_ON_PARTS, mode, r.flat,
+                 r.flat + r.count);
+  else zp_hb_access(b, v, ZP_ON_LANDING, mode, k, k + 1);
+}
+
+/* What the host issues after its update runs after it. simdev has no record of the host's work: of
+ * a run only its wait is known. */
+static void update_on_host(zp_hb_walk *b, int64_t pc)
+{
+  const zp_op *op = &b->op[pc];
+  int32_t v;
+  if (b->barrier < b->decision) b->barrier = b->decision;
+  if (b->c->stages) b->barrier = zp_hb_add_work(b, ZP_HB_HOST, ZP_HB_OP, pc, -1, ZP_HB_HOST_UPDATE);
+  v = zp_hb_add_work(b, ZP_HB_COPIES, ZP_HB_OP, pc, -1, ZP_HB_TRANSFER);
+  if (is_view(b, op)) write_params(b, op, v, 1);
+  else b->landed++;
+  access_landing(b, op, v, ZP_WRITES);
+  if (b->p->cfg->stage > 0) return;
+  v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
+  access_landing(b, op, v, ZP_READS);
+  write_params(b, op, v, 0);
 }
 
 static void update(zp_hb_walk *b, int64_t pc)
 {
+  if (b->c->offload) {
+    update_on_host(b, pc);
+    return;
+  }
   const int32_t v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
   zp_hb_access(b, v, ZP_ON_STATE, ZP_READS, 0, 1);
-  if (b->c->partial) access_part(b, &b->op[pc], v, ZP_WRITES);
+  if (b->c->partial) access_landing(b, &b->op[pc], v, ZP_WRITES);
   if (b->p->cfg->reduce != ZP_EXACT) access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_READS);
   if (b->p->cfg->stage == 0) write_params(b, &b->op[pc], v, 0);
-  else if (zp_has_views(b->p->cfg, &b->lay, b->op[pc].flat)) write_params(b, &b->op[pc], v, 1);
+  else if (is_view(b, &b->op[pc])) write_params(b, &b->op[pc], v, 1);
 }
 
 static void gather(zp_hb_walk *b, int64_t pc)
 {
+  const zp_op *op = &b->op[pc];
   int32_t v = zp_hb_add_comm(b, b->c->partial ? ZP_HB_GATHER : ZP_HB_REDUCE, pc, 1);
-  if (b->c->partial) access_part(b, &b->op[pc], v, ZP_READS);
-  if (!zp_has_views(b->p->cfg, &b->lay, b->op[pc].flat))
-    v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+  if (b->c->offload || b->c->partial) access_landing(b, op, v, ZP_READS);
+  if (!is_view(b, op)) v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
   write_params(b, &b->op[pc], v, 0);
 }
 
@@ -425,20 +495,16 @@ static int walk_op(zp_hb_walk *b, int64_t pc)
   case ZP_OP_BACKWARD: backward(b, pc); return gradients(b, pc);
   case ZP_OP_META: meta(b, pc); return 0;
   case ZP_OP_P2P: exchange(b, pc); return 0;
-  case ZP_OP_MEAN: mean(b, pc); return 0;
   case ZP_OP_ALL_REDUCE:
     if (b->op[pc].what == ZP_WHAT_REPLICA) replica(b, pc);
     else if (b->op[pc].what == ZP_WHAT_TIED) tied(b, pc);
     else if (b->op[pc].what == ZP_WHAT_PARTIAL) partial(b, pc);
     else if (b->op[pc].what == ZP_WHAT_STATISTICS) statistics(b, pc);
     return 0;
-  case ZP_OP_DECIDE:
-    zp_hb_access(b, zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0), ZP_ON_STATE, ZP_WRITES, 0,
-                 1);
-    return 0;
+  case ZP_OP_DECIDE: decide(b, pc); return 0;
   case ZP_OP_UPDATE: update(b, pc); return 0;
   case ZP_OP_ALL_GATHER: gather(b, pc); return 0;
-  default: return 0; /* ADDs and reductions are added with their backward */
+  default: return 0; /* ADDs, reductions and means are added with their backward */
   }
 }
 

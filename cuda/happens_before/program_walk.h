@@ -35,8 +35,8 @@ typedef struct zp_hb_walk {
   const zp_op *op;
   int64_t length;
   int32_t rank, step;
-  int32_t last[ZP_HB_PRODUCER + ZP_HB_PRODUCERS]; /* the newest node of each stream, or -1 */
-  int32_t last_comm;                              /* of the rank's link, or -1 */
+  int32_t last[ZP_HB_STREAMS + ZP_HB_PRODUCERS]; /* the newest node of each stream, or -1 */
+  int32_t last_comm;                             /* of the rank's link, or -1 */
   int32_t barrier;     /* the host has waited for this node; -1: it has not waited */
   zp_accesses *access; /* [operands] */
   int32_t operands;
@@ -47,6 +47,10 @@ typedef struct zp_hb_walk {
   zp_early early;    /* places of gradients before their turn */
   uint8_t *arrived, *staged, *in_place; /* [n_params] of the current micro-batch's gradients */
   int64_t next;                         /* the first ADD or reduction that is not issued */
+  uint8_t *is_last;                     /* [length] 1: a bucket's last sum; its mean follows */
+  int64_t *mean;                        /* [n_flats] the position of bucket 0's mean, or -1 */
+  int32_t decision;                     /* offload: the copy of the step's decision, or -1 */
+  int64_t updates, landed; /* buckets that the rank updates; of the step, copied to a landing */
   int32_t act_slots, no_memory;
 } zp_hb_walk;
 

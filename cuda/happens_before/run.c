@@ -71,12 +71,21 @@ static int nodes_open(const zp_hb_plan *p, nodes *l)
   return 0;
 }
 
-/* -1: not in the plan. The work of an op is kernels and communications; a meta message is also
- * copied to the host. */
-static int32_t node_of(const zp_hb_run *r, const nodes *l, const simdev_record *item, int32_t part)
+static const zp_hb_node **find_node(const nodes *l, const simdev_record *item, int32_t part)
 {
   const zp_hb_node like = {.rank = item->rank, .tag = item->tag, .part = part};
-  const zp_hb_node *key = &like, **at = bsearch(&key, l->node, l->n, sizeof *l->node, by_tag);
+  const zp_hb_node *key = &like;
+  return bsearch(&key, l->node, l->n, sizeof *l->node, by_tag);
+}
+
+/* -1: not in the plan. The work of an op is kernels and communications; a meta message is also
+ * copied to the host, and what offload transfers to or from it. */
+static int32_t node_of(const zp_hb_run *r, const nodes *l, const simdev_record *item, int32_t part)
+{
+  const zp_hb_node **at = NULL;
+  if (item->kind == SIMDEV_COPY) at = find_node(l, item, ZP_HB_TRANSFER);
+  if (at) return (int32_t)(*at - r->plan->node);
+  at = find_node(l, item, part);
   if (!at) return -1;
   if ((*at)->what == ZP_HB_OP && (*at)->kind != ZP_OP_META && item->kind != SIMDEV_KERNEL &&
       item->kind != SIMDEV_COMM)

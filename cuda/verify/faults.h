@@ -27,7 +27,7 @@ const zp_fault *zp_cuda_fault_at(int32_t i);
 const zp_fault *zp_cuda_fault_find(const char *name);
 
 /* zp_backend's. */
-const char *zp_cuda_fault_hidden(const zp_fault *fault, int32_t offload, int32_t adapter);
+const char *zp_cuda_fault_hidden(const zp_fault *fault, int32_t adapter);
 
 /* fault: one of the above. */
 static inline const zp_cuda_fault *zp_cuda_fault_of(const zp_fault *fault)

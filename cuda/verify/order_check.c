@@ -17,6 +17,7 @@ zp_hb_case zp_diff_order_case(const zp_diff *t)
                       .log = t->log,
                       .get = t->get,
                       .rest = 1,
+                      .offload = t->now.offload,
                       .gradual = t->now.gradual,
                       .partial = zp_diff_is_partial(t),
                       .sets = (int32_t)t->cfg->micro_batches};

@@ -62,7 +62,7 @@ int zp_cmd_adapter(int argc, char **argv, const zp_backend *engine)
                          ignored(&a.engine));
   if (code == 0) code = zp_engine_choose(engine, &a.engine, argc, argv);
   if (code != 0) return code;
-  if (a.fault != NULL) fault = zp_engine_fault(engine, &a.engine, argv[0], a.fault, 1);
+  if (a.fault != NULL) fault = zp_engine_fault(engine, argv[0], a.fault, 1);
   if (a.fault != NULL && fault == NULL) return ZP_EXIT_REFUSED;
   return zp_adapter_serve(engine, fault, stdin, stdout) ? ZP_EXIT_ENVIRONMENT : 0;
 }

@@ -162,8 +162,8 @@ int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, 
   return strcmp(program, here->program) == 0 ? 0 : zp_engine_hand_over(program, argc, argv);
 }
 
-const zp_fault *zp_engine_fault(const zp_backend *e, const zp_engine_args *a, const char *command,
-                                const char *name, int adapter)
+const zp_fault *zp_engine_fault(const zp_backend *e, const char *command, const char *name,
+                                int adapter)
 {
   const zp_fault *f = e->fault_find(name);
   const char *why = NULL;
@@ -172,7 +172,7 @@ const zp_fault *zp_engine_fault(const zp_backend *e, const zp_engine_args *a, co
             "%s: --fault: there is no fault '%s' for the engine %s; `zeroproof sim --engine %s "
             "--fault list` lists them.\n",
             command, name, e->name, e->name);
-  else if (e->fault_hidden != NULL) why = e->fault_hidden(f, a->offload, adapter);
+  else if (e->fault_hidden != NULL) why = e->fault_hidden(f, adapter);
   if (why == NULL) return f;
   fprintf(stderr, "%s: --fault: this run cannot show '%s': %s.\n", command, name, why);
   return NULL;

@@ -40,8 +40,8 @@ int zp_engine_hand_over(const char *program, int argc, char **argv);
 
 /* The fault of that name, or NULL after a message: it does not exist, or this run cannot show it.
  * adapter: 1: the run is an adapter's. */
-const zp_fault *zp_engine_fault(const zp_backend *e, const zp_engine_args *a, const char *command,
-                                const char *name, int adapter);
+const zp_fault *zp_engine_fault(const zp_backend *e, const char *command, const char *name,
+                                int adapter);
 
 /* 0, or an exit code after a message: the engine does not support what the case requires. */
 int zp_engine_supports(const zp_backend *e, const char *command, const zp_case *c);

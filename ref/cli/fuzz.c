@@ -382,8 +382,7 @@ int zp_cmd_fuzz(int argc, char **argv, const zp_backend *engine)
   a.job.engine = engine;
   a.job.offload = a.engine.offload;
   a.job.schedules = a.engine.schedules > 0 ? a.engine.schedules : engine->schedules;
-  if (a.fault != NULL)
-    a.job.fault = zp_engine_fault(engine, &a.engine, "zeroproof fuzz", a.fault, 0);
+  if (a.fault != NULL) a.job.fault = zp_engine_fault(engine, "zeroproof fuzz", a.fault, 0);
   if (a.fault != NULL && a.job.fault == NULL) return ZP_EXIT_REFUSED;
   a.job.progress = !a.json && isatty(STDERR_FILENO);
   return a.replay != NULL ? replay(&a) : search(&a);

@@ -17,6 +17,7 @@ enum {
   KEY_ACTIVATION,
   KEY_SUMS,
   KEY_PARTIAL,
+  KEY_OFFLOAD,
   GROUP = 7
 };
 
@@ -35,6 +36,8 @@ static const struct argp_option options[] = {
     {"tokens", KEY_TOKENS, "N", 0, "tokens of a micro-batch (4096)", GROUP},
     {"activation", KEY_ACTIVATION, "ELEMENTS", 0,
      "elements that a pipeline stage sends for each token (4096)", GROUP},
+    {"offload", KEY_OFFLOAD, NULL, 0, "masters and moments are in host memory, updated by the host",
+     GROUP},
     {"sums", KEY_SUMS, "MODE", 0,
      "native (default, unless --reduce=exact): NCCL adds in fp32; ordered: in a fixed order; "
      "exact: in an accumulator of 72 bytes an element, the same bits in every topology",
@@ -59,6 +62,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case KEY_MACHINE: a->machine = arg; break;
   case KEY_TOKENS: parse_count("tokens", arg, &a->tokens, state); break;
   case KEY_ACTIVATION: parse_count("activation", arg, &a->activation, state); break;
+  case KEY_OFFLOAD: a->offload = 1; break;
   case KEY_SUMS:
     if (strcmp(arg, "native") != 0 && strcmp(arg, "ordered") != 0 && strcmp(arg, "exact") != 0)
       argp_error(state, "--sums: '%s' is not one of: native ordered exact.", arg);
@@ -84,6 +88,7 @@ int zp_time_check(const zp_time_args *a, zp_options *o)
                      : a->given == KEY_TOKENS  ? "tokens"
                      : a->given == KEY_SUMS    ? "sums"
                      : a->given == KEY_PARTIAL ? "partial-gather"
+                     : a->given == KEY_OFFLOAD ? "offload"
                                                : "activation";
   if (a->given && !a->on) return zp_cli_refuse(o->command, "--%s: needs --time.", name);
   if (!a->on) return 0;
@@ -126,30 +131,41 @@ static void print_notes(const zp_config *cfg)
     puts("  note: the machine's flops are those of 16-bit numbers, unless its file says otherwise");
 }
 
+static void print_offload(const zp_time_report *r)
+{
+  printf("  offload         %10.2f ms exposed: saved if the host took no time for copies and "
+         "updates, which take %.2f;\n"
+         "                  %10.2f: a bucket's copies and update, and what the updates take longer "
+         "than a forward\n",
+         1e3 * r->offload_exposed, 1e3 * r->host, 1e3 * r->offload_least);
+}
+
 static void print_report(const zp_options *o, const zp_config *cfg, const zp_time_args *a,
                          const zp_time_report *r)
 {
-  char text[32];
+  char text[32], host[48] = "";
+  if (a->offload) snprintf(host, sizeof host, ", the host's work %.2f", 1e3 * r->host);
   printf("pp %d × dp %d × tp %d (ep %d%s) = %d ranks, ZeRO stage %d, %lld micro-batches of %lld "
-         "tokens, %s, %s sums, buckets of %lld elements%s\nmachine: %s\n\n",
+         "tokens, %s, %s sums, buckets of %lld elements%s%s\nmachine: %s\n\n",
          (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep,
          zp_replicas_text(zp_replicas(&o->hyper), text), (int)zp_world(cfg), (int)cfg->stage,
          (long long)cfg->micro_batches, (long long)a->tokens, zp_precision_name(cfg->precision),
-         sums_of(cfg, a), (long long)cfg->bucket, a->partial ? ", partial gathers" : "",
-         r->machine);
+         sums_of(cfg, a), (long long)cfg->bucket, a->offload ? ", offload" : "",
+         a->partial ? ", partial gathers" : "", r->machine);
   if (r->needs > r->capacity)
     printf("  it DOES NOT FIT: a GPU has %.0f GB of memory; the times are hypothetical\n",
            r->capacity / 1e9);
   printf("  step            %10.2f ms: %.0f tokens a second and GPU\n"
          "  lower bound     %10.2f ms: the largest of compute %.2f, communication %.2f, memory "
-         "traffic %.2f\n"
+         "traffic %.2f%s\n"
          "  efficiency      %10.3f (bound / step)\n"
          "  compute share   %10.3f (compute / step)\n"
          "  exposed         %10.2f ms: saved if communication took no time and no resources\n"
          "  memory          %10.2f GB of %.0f GB a GPU, without activations\n",
          1e3 * r->step, tokens_of(cfg, a) / r->step, 1e3 * r->bound, 1e3 * r->compute,
-         1e3 * r->communication, 1e3 * r->memory, r->bound / r->step, r->compute / r->step,
+         1e3 * r->communication, 1e3 * r->memory, host, r->bound / r->step, r->compute / r->step,
          1e3 * r->exposed, r->needs / 1e9, r->capacity / 1e9);
+  if (a->offload) print_offload(r);
   print_notes(cfg);
   printf("\nWork of the busiest rank     ms if run alone   GB that kernels move   GB sent\n");
   for (int32_t i = 0; i < r->works; i++)
@@ -199,6 +215,9 @@ static int print_json(const zp_config *cfg, const zp_time_args *a, const zp_time
                  {"communication_seconds", r->communication},
                  {"memory_seconds", r->memory},
                  {"exposed_seconds", r->exposed},
+                 {"host_seconds", r->host},
+                 {"offload_exposed_seconds", r->offload_exposed},
+                 {"offload_least_seconds", r->offload_least},
                  {"efficiency", r->bound / r->step},
                  {"tokens_per_second_and_rank", tokens_of(cfg, a) / r->step},
                  {"memory_needed_bytes", r->needs},
@@ -207,6 +226,7 @@ static int print_json(const zp_config *cfg, const zp_time_args *a, const zp_time
                            (int)cfg->pp, "dp", (int)cfg->dp, "tp", (int)cfg->tp, "ep", (int)cfg->ep,
                            "stage", (int)cfg->stage, "precision", zp_precision_name(cfg->precision),
                            "sums", sums_of(cfg, a));
+  json_object_set_new(root, "offload", json_boolean(a->offload));
   json_t *sizes =
       json_pack("{s:I, s:I, s:I, s:I, s:I}", "micro_batches", (json_int_t)cfg->micro_batches,
                 "tokens", (json_int_t)a->tokens, "activation", (json_int_t)a->activation, "bucket",
@@ -235,6 +255,7 @@ int zp_plan_time(const zp_time_args *a, const zp_options *o, const zp_config *cf
                            .replicas = zp_replicas(&o->hyper),
                            .native = strcmp(sums_of(cfg, a), "native") == 0,
                            .partial = a->partial,
+                           .offload = a->offload,
                            .tokens = a->tokens,
                            .activation_bytes =
                                a->tokens * a->activation * zp_dtype_bytes(cfg->precision),

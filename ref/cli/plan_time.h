@@ -7,10 +7,10 @@
 #include "../verify/backend.h"
 #include "options.h"
 
-/* --time, --machine, --tokens, --activation, --sums, --partial-gather. */
+/* --time, --machine, --tokens, --activation, --sums, --offload, --partial-gather. */
 typedef struct zp_time_args {
   int32_t on, given;          /* given: the last of the others, which need --time; 0: none */
-  int32_t partial;            /* 1: --partial-gather */
+  int32_t offload, partial;
   int64_t tokens, activation; /* activation: elements of a token that a stage sends */
   const char *machine, *sums; /* sums: NULL: not given */
 } zp_time_args;

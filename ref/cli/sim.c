@@ -412,7 +412,7 @@ int zp_cmd_sim(int argc, char **argv, const zp_backend *engine)
   if (code == 0) code = zp_engine_choose(engine, &a.chosen, argc, argv);
   if (code == 0) code = zp_options_finish(&a.o);
   if (code == 0 && a.fault_name != NULL && !a.list) {
-    a.fault = zp_engine_fault(engine, &a.chosen, "zeroproof sim", a.fault_name, 0);
+    a.fault = zp_engine_fault(engine, "zeroproof sim", a.fault_name, 0);
     if (a.fault == NULL) code = ZP_EXIT_REFUSED;
   }
   if (code == 0 && a.list) {

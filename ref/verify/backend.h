@@ -124,6 +124,7 @@ typedef struct zp_time_job {
   const zp_config *cfg;
   int32_t replicas, native; /* native: the engine's default instead of `ordered` (RED-7) */
   int32_t partial;          /* 1: the engine's option partial_gather */
+  int32_t offload;          /* masters and moments are in host memory (OPT-5) */
   int64_t tokens;           /* of a micro-batch */
   int64_t activation_bytes; /* that a stage sends for a micro-batch */
   const char *machine;      /* a file, or NULL: the one that is built in */
@@ -132,7 +133,7 @@ typedef struct zp_time_job {
   void (*progress)(int32_t done, int32_t all);
 } zp_time_job;
 
-enum { ZP_TIME_WORKS = 12, ZP_TIME_FIGURES = 16, ZP_TIME_TEXT = 320 };
+enum { ZP_TIME_WORKS = 15, ZP_TIME_FIGURES = 18, ZP_TIME_TEXT = 320 };
 
 /* A kind of work on the busiest rank: seconds that it would take alone, bytes of memory that its
  * kernels move, bytes that the rank sends. */
@@ -148,11 +149,16 @@ typedef struct zp_time_figure {
   char source[ZP_TIME_TEXT];
 } zp_time_figure;
 
-/* Seconds. The bound is the largest of the three: with these buckets no schedule is faster. */
+/* Seconds. The bound is the largest of the four: with these buckets no schedule is faster. */
 typedef struct zp_time_report {
   char machine[ZP_TIME_TEXT];
   double step, compute, communication, memory, bound;
+  double host;    /* offload: of the host's updates, or of copies to and from it if they are more */
   double exposed; /* less the step without communications */
+  /* offload: less the step without the host's updates and copies; and what is hidden if the host
+   * updates while the next step's first forward runs: a bucket's copies and update, and what its
+   * updates take longer than that forward */
+  double offload_exposed, offload_least;
   zp_time_work work[ZP_TIME_WORKS];
   zp_time_figure figure[ZP_TIME_FIGURES];
   double needs,
@@ -180,9 +186,9 @@ typedef struct zp_backend {
   int32_t (*fault_count)(void);
   const zp_fault *(*fault_at)(int32_t i);
   const zp_fault *(*fault_find)(const char *name);
-  /* Why a run with optimizer states in host memory (offload) or of an adapter cannot show the
-   * fault; NULL: it can. The function may be NULL, too. */
-  const char *(*fault_hidden)(const zp_fault *fault, int32_t offload, int32_t adapter);
+  /* Why a run, or one of an adapter (adapter = 1), cannot show the fault; NULL: it can. The
+   * function may be NULL, too. */
+  const char *(*fault_hidden)(const zp_fault *fault, int32_t adapter);
   /* 0, or a negative zp_status in *err: ZP_E_VERDICT for different bits. NULL: ref trains
    * itself. */
   int (*train)(const zp_backend_training *job, zp_error *err);

@@ -5,6 +5,7 @@
 
 #include "../../../ref/base/invariant.h"
 #include "../../../ref/engine/count.h"
+#include "../../../ref/engine/last_sum.h"
 #include "../../../ref/engine/partial.h"
 #include "../../../ref/engine/rank_program.h"
 #include "../../../ref/engine/window.h"
@@ -46,7 +47,12 @@ int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, i
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     if (open_program(p, phase)) return -1;
   p->needed = calloc((size_t)p->length[ZP_PHASE_STEP] + 1, 1);
-  if (!p->needed) return -1;
+  p->is_last = calloc((size_t)p->length[ZP_PHASE_STEP] + 1, 1);
+  p->mean = calloc((size_t)p->lay.n_flats + 1, sizeof *p->mean);
+  if (!p->needed || !p->is_last || !p->mean) return -1;
+  if (zp_last_sums(p->program[ZP_PHASE_STEP], p->length[ZP_PHASE_STEP], p->lay.n_flats, p->is_last,
+                   p->mean))
+    return -1;
   zp_cuda_find_needed_records(p);
   return 0;
 }
@@ -55,6 +61,8 @@ void zp_cuda_plan_close(zp_cuda_plan *p)
 {
   for (int32_t phase = 0; phase < ZP_PHASES; phase++) free(p->program[phase]);
   free(p->needed);
+  free(p->is_last);
+  free(p->mean);
   free(p->counted);
   free(p->partial);
   free(p->lay.spot);

@@ -29,6 +29,95 @@ static zp_range whole_range(const zp_cuda_ops *o, const zp_op *op)
   return zp_whole_range(&o->r->plan.lay.flat[op->flat], op->bucket);
 }
 
+/* ---- Means ----------------------------------------------------------------------------------- */
+
+/* A launch over a bucket's sums, as they lie in memory. */
+typedef struct norm_of {
+  const zp_cuda_ops *o;
+  void *sums;
+  float *mean; /* `exact` */
+  zp_squares_params p;
+} norm_of;
+
+static int launch_norm(norm_of *c)
+{
+  zp_memory_runs *runs = &c->p.runs;
+  const int exact = is_exact(c->o);
+  zp_cuda_lay_runs(runs);
+  c->p.lanes = zp_squares_lanes(runs->here, runs->n);
+  ZP_TRY(zp_cuda_launch(c->o->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
+                        exact ? zp_launch_mean_exact(runs->here, runs->n)
+                              : zp_launch_squares(runs->here, runs->n),
+                        &c->p, c->o->r->reduce));
+  *runs = (zp_memory_runs){0};
+  return 0;
+}
+
+/* Elements from … to - 1 of the sums, which follow those of the call before: one run,
+ * until counted (1: the rank counts their squares) changes. */
+static int add_norm_run(norm_of *c, int64_t from, int64_t to, int32_t counted)
+{
+  zp_memory_run *last = c->p.runs.n > 0 ? &c->p.runs.here[c->p.runs.n - 1] : NULL;
+  if (from == to) return 0;
+  if (last && last->at == counted) {
+    last->count += to - from;
+    return 0;
+  }
+  if (c->p.runs.n == ZP_RUNS_HERE) ZP_TRY(launch_norm(c));
+  c->p.runs.here[c->p.runs.n++] = (zp_memory_run){.in = zp_cuda_sum(&c->o->r->plan, c->sums, from),
+                                                  .out = c->mean ? c->mean + from : NULL,
+                                                  .at = counted,
+                                                  .count = to - from};
+  return 0;
+}
+
+/* Means of all that the rank holds of the bucket, which it checks, and their squares: of the
+ * entries that it counts, in the part that it owns; of several replicas, block 0 counts. STAT-2,
+ * STAT-3 */
+static int mean_of(const zp_cuda_ops *o, const zp_op *op)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  const zp_range r = local_range(o, op), own = owned_range(o, op);
+  float *mean = o->buffers->flat[op->flat].mean;
+  norm_of c = {.o = o,
+               .sums = zp_cuda_sums_of(o->buffers, op->flat, r),
+               .mean = mean ? mean + r.at : NULL,
+               .p = {.divisor = zp_cuda_divisor(p),
+                     .tally = o->memory->tally,
+                     .nonfinite = &o->memory->tally->nonfinite}};
+  const int sends = o->r->opt.offload, stores = is_exact(o); /* stores: means, which are sent */
+  int64_t next = 0;
+  zp_piece g = {.i = p->lay.n_params};
+  if (sends && !stores) ZP_TRY(zp_cuda_offload_send_gradients(o->offload, op, r));
+  while (p->block.index == 0 &&
+         (g = zp_piece_next(p->cfg, &p->lay, op->flat, own, g.i)).count > 0) {
+    if (!p->counted[g.i]) continue;
+    const int64_t from = own.flat - r.flat + g.in;
+    ZP_TRY(add_norm_run(&c, next, from, 0));
+    next = from + g.count;
+    ZP_TRY(add_norm_run(&c, from, next, 1));
+  }
+  ZP_TRY(add_norm_run(&c, next, r.count, 0));
+  if (c.p.runs.n > 0) ZP_TRY(launch_norm(&c));
+  return sends && stores ? zp_cuda_offload_send_gradients(o->offload, op, r) : 0;
+}
+
+/* If the sum that has been issued is its bucket's last, the bucket's mean follows, and with offload
+ * its gradients leave for the host. What is issued belongs to the op MEAN. STEP-2, STRM-9 */
+static int end_sum(const zp_cuda_ops *o, const zp_op *op)
+{
+  const zp_cuda_plan *p = &o->r->plan;
+  int64_t *at = &o->r->progress.host.pc;
+  const int64_t here = *at;
+  int status;
+  if (!p->is_last[here]) return 0;
+  *at = p->mean[op->flat] + op->bucket;
+  zp_cuda_issuing(o->r, &p->program[ZP_PHASE_STEP][*at]);
+  status = mean_of(o, &p->program[ZP_PHASE_STEP][*at]);
+  *at = here;
+  return status;
+}
+
 /* ---- Data-parallel groups -------------------------------------------------------------------- */
 
 /* Adds up the members' parts, this rank's own from where it lies, into `out`, which may be the own
@@ -136,7 +225,7 @@ int zp_cuda_reduce(const zp_cuda_ops *o, const zp_op *op)
         reduce_natively(o, op, window, zp_cuda_sums_of(o->buffers, op->flat, local_range(o, op))));
   else ZP_TRY(reduce_ordered(o, op, window));
   report_reduction(o, op);
-  return 0;
+  return end_sum(o, op);
 }
 
 /* Every member gets all members' sums, and adds them in the members' order. */
@@ -168,7 +257,7 @@ int zp_cuda_reduce_replica(const zp_cuda_ops *o, const zp_op *op)
     ZP_TRY(zp_cuda_all_reduce(o->comms, op, sum, sum, op->count, ZP_I64));
   }
   report_reduction(o, op);
-  return 0;
+  return end_sum(o, op);
 }
 
 /* ---- Tied sums ------------------------------------------------------------------------------- */
@@ -201,7 +290,7 @@ int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op)
   else if (!is_exact(o)) ZP_TRY(add_members(o, op, sum, r.count));
   else ZP_TRY(zp_cuda_all_reduce(o->comms, op, sum, sum, op->count, ZP_I64));
   report_reduction(o, op);
-  return 0;
+  return end_sum(o, op);
 }
 
 /* ---- Sums over tp ---------------------------------------------------------------------------- */
@@ -259,78 +348,6 @@ int zp_cuda_reduce_partial(const zp_cuda_ops *o, const zp_op *op)
     ZP_TRY(zp_cuda_all_reduce(o->comms, op, packed, packed, op->count, ZP_I64));
   }
   report_reduction(o, op);
-  return pack(o, op, 1);
-}
-
-/* ---- Means ----------------------------------------------------------------------------------- */
-
-/* A launch over a bucket's sums, as they lie in memory. */
-typedef struct norm_of {
-  const zp_cuda_ops *o;
-  void *sums;
-  float *mean; /* `exact` */
-  zp_squares_params p;
-} norm_of;
-
-static int launch_norm(norm_of *c)
-{
-  zp_memory_runs *runs = &c->p.runs;
-  const int exact = is_exact(c->o);
-  zp_cuda_lay_runs(runs);
-  c->p.lanes = zp_squares_lanes(runs->here, runs->n);
-  ZP_TRY(zp_cuda_launch(c->o->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
-                        exact ? zp_launch_mean_exact(runs->here, runs->n)
-                              : zp_launch_squares(runs->here, runs->n),
-                        &c->p, c->o->r->reduce));
-  *runs = (zp_memory_runs){0};
-  return 0;
-}
-
-/* Elements from … to - 1 of the sums, which follow those of the call before: one run,
- * until counted (1: the rank counts their squares) changes. */
-static int add_norm_run(norm_of *c, int64_t from, int64_t to, int32_t counted)
-{
-  zp_memory_run *last = c->p.runs.n > 0 ? &c->p.runs.here[c->p.runs.n - 1] : NULL;
-  if (from == to) return 0;
-  if (last && last->at == counted) {
-    last->count += to - from;
-    return 0;
-  }
-  if (c->p.runs.n == ZP_RUNS_HERE) ZP_TRY(launch_norm(c));
-  c->p.runs.here[c->p.runs.n++] = (zp_memory_run){.in = zp_cuda_sum(&c->o->r->plan, c->sums, from),
-                                                  .out = c->mean ? c->mean + from : NULL,
-                                                  .at = counted,
-                                                  .count = to - from};
-  return 0;
-}
-
-/* Means of all that the rank holds of the bucket, which it checks, and their squares: of the
- * entries that it counts, in the part that it owns; of several replicas, block 0 counts. STAT-2,
- * STAT-3 */
-int zp_cuda_mean(const zp_cuda_ops *o, const zp_op *op)
-{
-  const zp_cuda_plan *p = &o->r->plan;
-  const zp_range r = local_range(o, op), own = owned_range(o, op);
-  float *mean = o->buffers->flat[op->flat].mean;
-  norm_of c = {.o = o,
-               .sums = zp_cuda_sums_of(o->buffers, op->flat, r),
-               .mean = mean ? mean + r.at : NULL,
-               .p = {.divisor = zp_cuda_divisor(p),
-                     .tally = o->memory->tally,
-                     .nonfinite = &o->memory->tally->nonfinite}};
-  const int sends = o->r->opt.offload, stores = is_exact(o); /* stores: means, which are sent */
-  int64_t next = 0;
-  zp_piece g = {.i = p->lay.n_params};
-  if (sends && !stores) ZP_TRY(zp_cuda_offload_send_gradients(o->offload, op, r));
-  while (p->block.index == 0 &&
-         (g = zp_piece_next(p->cfg, &p->lay, op->flat, own, g.i)).count > 0) {
-    if (!p->counted[g.i]) continue;
-    const int64_t from = own.flat - r.flat + g.in;
-    ZP_TRY(add_norm_run(&c, next, from, 0));
-    next = from + g.count;
-    ZP_TRY(add_norm_run(&c, from, next, 1));
-  }
-  ZP_TRY(add_norm_run(&c, next, r.count, 0));
-  if (c.p.runs.n > 0) ZP_TRY(launch_norm(&c));
-  return sends && stores ? zp_cuda_offload_send_gradients(o->offload, op, r) : 0;
+  ZP_TRY(pack(o, op, 1));
+  return end_sum(o, op);
 }

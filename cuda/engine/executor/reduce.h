@@ -9,6 +9,10 @@
 
 #include "ops.h"
 
+/* A bucket's last sum is followed by the op MEAN: the means of this rank's share of the bucket,
+ * which only `exact` stores, and the squares that it counts (STEP-2). With offload what the host's
+ * update reads leaves then (STRM-9). */
+
 /* A bucket over its data-parallel group, after the streams that filled it. */
 int zp_cuda_reduce(const zp_cuda_ops *o, const zp_op *op);
 /* The sums between replicas of this rank's share of a bucket. */
@@ -17,8 +21,4 @@ int zp_cuda_reduce_replica(const zp_cuda_ops *o, const zp_op *op);
 int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op);
 /* The sums over tp of a bucket's tp-replicated entries, packed without the others. */
 int zp_cuda_reduce_partial(const zp_cuda_ops *o, const zp_op *op);
-/* The means of this rank's share of a bucket, which only `exact` stores, and the squares that it
- * counts. */
-int zp_cuda_mean(const zp_cuda_ops *o, const zp_op *op);
-
 #endif

@@ -102,7 +102,6 @@ static int run_op(zp_cuda_steps *s, const zp_op *op)
   case ZP_OP_ARRIVED: return zp_cuda_gradients_arrived(s->gradients, op);
   case ZP_OP_META: return zp_cuda_meta(s->messages, op);
   case ZP_OP_P2P: return zp_cuda_p2p(s->pipeline, op);
-  case ZP_OP_MEAN: return zp_cuda_mean(s->ops, op);
   case ZP_OP_ALL_REDUCE: return run_all_reduce(s, op);
   case ZP_OP_DECIDE: return run_decide(s);
   case ZP_OP_UPDATE: return zp_cuda_update(s->ops, op);
@@ -142,6 +141,10 @@ int zp_cuda_continue(zp_cuda_steps *s)
     if (pc == length) break;
     host->pc = pc;
     if (pauses(s, &ops[pc])) return 0;
+    if (ops[pc].kind == ZP_OP_MEAN) { /* issued with its bucket's last sum: reduce.c */
+      host->pc++;
+      continue;
+    }
     zp_cuda_issuing(r, &ops[pc]);
     ZP_TRY(run_op(s, &ops[pc]));
     host->pc = ops[pc].kind == ZP_OP_ARRIVED ? s->gradients->next : pc + 1;

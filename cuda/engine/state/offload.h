@@ -1,8 +1,8 @@
 /* Offload: masters and moments in pinned host memory. A bucket's gradients (with `exact` the means,
- * else the sums) are copied to the host on a stream of their own, while reductions and statistics
- * continue; the decision follows the last of them, and the host waits once for it. Then the host
- * updates bucket after bucket; while it works on one, the parameters of the one before are copied
- * back and gathered.
+ * else the sums) are copied to the host after its last sum, on a stream of their own, while
+ * backward and reductions continue; the decision follows the last of them, and the host waits once
+ * for it. Then the host updates bucket after bucket; while it works on one, the parameters of the
+ * one before are copied back and gathered.
  *
  * The caller's thread leads the update, and OpenMP's threads share it, so that no CUDA callback
  * runs anything heavy. A thread of the engine's own would not help: the next step's communications
@@ -42,7 +42,8 @@ int zp_cuda_offload_open(zp_cuda_offload *o, zp_cuda_allocations *a);
 int zp_cuda_offload_open_landing(zp_cuda_offload *o, zp_cuda_allocations *a);
 void zp_cuda_offload_close(const zp_cuda_offload *o);
 
-/* Copies what the update of range r of op's flat group reads, or the decision, to the host. */
+/* Copies what the update of range r of op's flat group reads, once it is final, or the decision, to
+ * the host. */
 int zp_cuda_offload_send_gradients(const zp_cuda_offload *o, const zp_op *op, zp_range r);
 int zp_cuda_offload_send_decision(zp_cuda_offload *o);
 /* Updates op's bucket on the host, and copies its parameters back, to `to` or, if that is NULL, to

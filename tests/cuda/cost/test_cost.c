@@ -251,6 +251,8 @@ Test(cost, without_shared_resources_the_longest_path_remains)
 enum { NUMEL = 1 << 16 };
 
 /* sums: 0 native, 1 ordered, 2 exact. */
+static int32_t offload; /* of the jobs that are timed */
+
 static zp_time_report time_of(int32_t stage, int32_t dp, int64_t mb, int32_t sums)
 {
   static zp_param params[4] = {{.numel = NUMEL, .tied = -1},
@@ -270,8 +272,12 @@ static zp_time_report time_of(int32_t stage, int32_t dp, int64_t mb, int32_t sum
                          .n_params = 4,
                          .optgroups = 1,
                          .params = params};
-  const zp_time_job job = {
-      .cfg = &cfg, .replicas = 1, .native = sums == 0, .tokens = 64, .activation_bytes = 1};
+  const zp_time_job job = {.cfg = &cfg,
+                           .replicas = 1,
+                           .native = sums == 0,
+                           .offload = offload,
+                           .tokens = 64,
+                           .activation_bytes = 1};
   zp_time_report r;
   zp_error err = {0};
   cr_assert_eq(zp_cost_time(&job, &r, &err), 0, "%s", err.text);
@@ -369,6 +375,29 @@ Test(cost, parts_over_two_nodes)
   const double one = figure_of(&r, "start") + figure_of(&r, "network_hop") + across;
   cr_assert(is_close(seconds_of(&r, "reductions of gradients"), 4 * one), "%.9g",
             seconds_of(&r, "reductions of gradients"));
+}
+
+/* Of the rank's share: fp32 gradients leave, parameters of 2 bytes come back, and the host moves 28
+ * bytes and the parameter's. At stage 0, landing buffers are copied to the parameters. */
+Test(cost, bytes_of_offload)
+{
+  offload = 1;
+  for (int32_t stage = 0; stage <= 2; stage++)
+    for (int32_t sums = 0; sums < 3; sums++) {
+      const zp_time_report r = time_of(stage, 4, 1, sums);
+      const double n = stage == 0 ? 4 * NUMEL : NUMEL, kernel = figure_of(&r, "kernel"),
+                   link = figure_of(&r, "host_link");
+      const double out = seconds_of(&r, "copies to the host"),
+                   back = seconds_of(&r, "copies from the host"),
+                   update = seconds_of(&r, "update on the host");
+      cr_assert(is_close(out, 5 * kernel + 4 * n / link), "%.9g", out);
+      cr_assert(is_close(back, 4 * kernel + 2 * n / link), "%.9g", back);
+      cr_assert(is_close(update, 30 * n / figure_of(&r, "host_update")), "%.9g", update);
+      cr_assert_eq(seconds_of(&r, "update"), 0);
+      cr_assert(r.step >= r.bound && r.host <= r.bound && r.offload_exposed > 0);
+      cr_assert_eq(seconds_of(&r, "scatter of parameters") > 0, stage == 0);
+    }
+  offload = 0;
 }
 
 Test(cost, a_step_is_at_least_its_bound)

@@ -11,13 +11,21 @@ json the_report_is_consistent '.step_seconds >= .bound_seconds and
   .bound_seconds == ([.compute_seconds, .communication_seconds, .memory_seconds] | max) and
   (.efficiency - .bound_seconds / .step_seconds | fabs) < 1e-9 and .sums == "native" and
   .exposed_seconds >= 0 and .exposed_seconds < .step_seconds and
-  (.figures | length) == 16 and all(.figures[]; .source != "")' $job --json
+  (.figures | length) == 18 and all(.figures[]; .source != "")' $job --json
 # shellcheck disable=SC2086
 json twice_the_tokens_are_twice_the_compute '.tokens == 8192 and .compute_seconds > 1.1' \
   $job --tokens 8192 --json
 json ordered_sums_are_timed '.sums == "ordered"' plan --time --sums ordered --dp 4 --json
 json exact_sums_are_timed '.sums == "exact"' plan --time --sums exact --dp 4 --json
 json reduce_is_obeyed '.sums == "exact"' plan --time --reduce exact --dp 4 --json
+# copies leave during backward: only the last bucket's are exposed, not those of all
+json offload_hides_copies_of_gradients '.offload and .host_seconds > 0.05 and
+  .offload_exposed_seconds <= 1.1 * .offload_least_seconds' \
+  plan --time --offload --dp 64 --micro-batches 4 --bucket 40000000 --json
+json the_host_is_a_bound '.bound_seconds == .host_seconds and .host_seconds > .compute_seconds' \
+  plan --time --offload --dp 2 --tokens 64 --json
+expect 0 'copies from the host' offload_is_printed plan --time --offload --dp 8
+expect 2 '--offload: needs --time' offload_needs_time plan --offload
 json stages_are_simulated '.pp == 4 and any(.work[]; .work == "exchanges of stages")' \
   plan --time --pp 4 --dp 2 --micro-batches 8 --json
 json many_ranks_are_simulated '.dp == 131072' plan --time --dp 131072 --json

@@ -30,7 +30,7 @@ static int compare(zp_diff *t, zp_schedule s, zp_hb_report *report)
   return zp_hb_check(&c, t->simulation.now, report);
 }
 
-static void check_cases(int32_t launch_order, int32_t gradual)
+static void check_cases(int32_t launch_order, int32_t gradual, int32_t offload)
 {
   const char *n = getenv("ZP_ENGINE_JOBS"); /* for long runs */
   const uint64_t cases = n ? strtoull(n, NULL, 10) : CASES;
@@ -42,6 +42,7 @@ static void check_cases(int32_t launch_order, int32_t gradual)
     s.native = zp_sums_are_exact_in_any_order(&j.c) && i % 2;
     s.launch_order = launch_order;
     s.gradual = gradual;
+    s.offload = offload;
     const int failed = compare(j.diff, s, &o);
     cr_assert_eq(zp_diff_finding(j.diff)->kind[0], 0, "case %d: %s", (int)i,
                  zp_diff_finding(j.diff)->text);
@@ -55,19 +56,31 @@ static void check_cases(int32_t launch_order, int32_t gradual)
 /* STEP-2, PIPE-5 */
 Test(happens_before, all_work_ends_when_the_plan_says)
 {
-  check_cases(1, 0);
+  check_cases(1, 0, 0);
 }
 
 Test(happens_before, all_work_ends_when_the_plan_says_with_implicit_launch_order)
 {
-  check_cases(2, 0);
+  check_cases(2, 0, 0);
 }
 
 /* Backward makes one gradient after the other on the compute stream: the order that the cost model
  * times (cuda/cost). */
 Test(happens_before, all_work_ends_when_the_plan_says_with_gradual_backward)
 {
-  check_cases(1, 1);
+  check_cases(1, 1, 0);
+}
+
+/* A bucket's gradients leave for the host as soon as its last sum has ended, and nothing else waits
+ * for them but the decision's copy. STRM-9 */
+Test(happens_before, all_work_ends_when_the_plan_says_with_offload)
+{
+  check_cases(1, 0, 1);
+}
+
+Test(happens_before, all_work_ends_when_the_plan_says_with_offload_and_gradual_backward)
+{
+  check_cases(2, 1, 1);
 }
 
 /* A cost that equal work of all ranks has: by its stage, its tag and its part. */

@@ -84,8 +84,8 @@ done
 for fault in whole-stream drop-sync:resumed.wait drop-sync:ended.host; do
   expect 2 "cannot show '$fault'" "the_adapter_refuses_$fault" adapter --engine cuda --fault $fault
 done
-expect 2 "cannot show 'whole-stream'" offload_refuses_what_it_hides fuzz --engine cuda --offload \
-  --fault whole-stream
+expect 1 'whole-stream' a_redundant_wait_is_found_with_offload fuzz --engine cuda --offload \
+  --fault whole-stream --cases 40
 json offload_is_honored_with_a_fault '.orders > 0 and .orders_with_offload == .orders' \
   fuzz --engine cuda --offload --fault drop-sync:meta.host --json --schedules 2 --cases 2
 expect 2 'is not one of: ref cuda' an_unknown_engine_is_refused fuzz --engine none
