@@ -302,6 +302,11 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
              r->c.entry_align);
     return NULL;
   }
+  if (r->c.slots != 0) {
+    snprintf(why, (size_t)cap, "slots=%d is an engine's own choice, no field of a recipe",
+             r->c.slots);
+    return NULL;
+  }
   if (too_much(r, why, cap)) return NULL;
   n = zp_table_new(c, r->c.steps);
   if (n == NULL) {

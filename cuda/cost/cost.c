@@ -211,6 +211,7 @@ static int check_memory(const zp_time_job *job, zp_time_report *o, zp_error *err
     const int32_t rank = zp_rank_of(job->cfg, (zp_coord){.pp = stage});
     const int status = zp_rank_plan_open(&p, job->cfg, job->replicas, rank, err);
     ops += status ? 0 : p.n;
+    if (!status) zp_rank_plan_slots(&p, job->slots);
     if (job->offload) p.memory.state = 0;
     if (!status && o->needs < (double)zp_memory_total(&p.memory))
       o->needs = (double)zp_memory_total(&p.memory);
@@ -249,6 +250,7 @@ int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)
   const zp_hb_case c = {.cfg = job->cfg,
                         .replicas = job->replicas,
                         .steps = STEPS,
+                        .slots = job->slots,
                         .native = job->native,
                         .offload = job->offload,
                         .get = get,

@@ -9,14 +9,20 @@
 #include "../../ref/draw/svg.h"
 
 /* Rows of a rank. The exchanges' own stream has kernels only with dynamic shapes: the link's row
- * shows them. */
-enum { ROW_LINK = ZP_HB_P2P, ROWS_MAX = ZP_HB_STREAMS };
+ * shows them, and gathers of a stream of their own. */
+enum { ROW_LINK = ZP_HB_P2P, ROWS_MAX = ZP_HB_STREAMS - 1 };
 static const char *const row_names[ROWS_MAX] = {"compute", "reduction", "link", "copies", "host"};
 
 /* With offload the copies' and the host's, too. */
 static int32_t rows_of(const zp_picture *o)
 {
-  return o->p->producer;
+  return o->p->producer - 1;
+}
+
+static int32_t row_of(const zp_picture *o, const zp_hb_node *n)
+{
+  const int32_t stream = n->chain % o->p->streams;
+  return stream < ZP_HB_GATHER ? stream : stream - 1;
 }
 
 /* A bar: a piece of work on a rank; a communication on the link of each member. */
@@ -28,7 +34,7 @@ static void each_bar(const zp_picture *o, void *to, bar_fn *bar)
   for (int32_t v = 0; v < g->n; v++) {
     const zp_hb_node *n = &o->p->node[v];
     if (n->step != o->step || o->times->end[v] <= o->times->begin[v]) continue;
-    if (n->chain >= 0) bar(to, o, v, n->rank, n->chain % o->p->streams);
+    if (n->chain >= 0) bar(to, o, v, n->rank, row_of(o, n));
     for (int64_t k = g->first[v]; n->chain < 0 && k < g->first[v + 1]; k++)
       bar(to, o, v, o->p->node[g->edge[k].to].rank, ROW_LINK);
   }

@@ -157,6 +157,7 @@ static zp_cuda_options options_of(zp_counted_rank *w)
                        .scaler = h->scaler,
                        .replicas = h->replicas,
                        .entry_align = h->entry_align,
+                       .slots = h->slots,
                        .rank = w->rank,
                        .device = w->rank,
                        .native = job->native,
@@ -203,7 +204,7 @@ static int read_layout(zp_counted_rank *w)
   for (int32_t i = 0; i < lay->n_params; i++) w->params += cfg->params[lay->first_param + i].numel;
   for (int32_t k = 0; k < lay->n_flats; k++) w->buckets += zp_buckets(&lay->flat[k]);
   if (zp_block_align(&b, h->entry_align)) return __LINE__;
-  w->planned = zp_memory_of(&b.cfg, lay);
+  w->planned = zp_memory_of(&b.cfg, lay, h->slots);
   zp_block_close(&b);
   w->allocated = zp_cuda_memory_of(w->e);
   return 0;

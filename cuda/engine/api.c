@@ -137,6 +137,7 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
                        .scaler = e->o.hyper.scaler,
                        .replicas = e->o.hyper.replicas,
                        .entry_align = e->o.hyper.entry_align,
+                       .slots = e->o.hyper.slots,
                        .rank = e->o.rank,
                        .device = e->o.device,
                        .native = e->o.config->reduce == ZP_ORDERED && !e->o.ordered,

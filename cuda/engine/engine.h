@@ -123,6 +123,7 @@ typedef struct zp_cuda_options {
   int32_t rank, device;
   int32_t replicas;    /* R: of the sharded state; 0: 1. spec: TOPO-6 */
   int32_t entry_align; /* elements, as in zp_hyper; 0: 1. spec: PART-2 */
+  int32_t slots;       /* as in zp_hyper */
   /* 1: `native` instead of cfg->reduce ZP_ORDERED: NCCL adds fp32 between ranks and stages, in its
    * own order; the same ops, with redop ZP_RED_SUM and dtype ZP_F32 in the ledger. Equal to
    * `ordered` if every partial sum is exact. At stage 2, 16-bit gradients travel widened.

@@ -18,12 +18,13 @@ cudaStream_t zp_cuda_stream_of(const zp_cuda *e, zp_cuda_stream_kind kind)
 zp_cuda_arrays zp_cuda_arrays_of(const zp_cuda *e, int32_t k)
 {
   const zp_cuda_flat *s = &e->buffers.flat[k];
-  const zp_cuda_bucket *b = &e->buckets.flat[k];
+  const int32_t slots = e->rank.plan.slots;
   return (zp_cuda_arrays){.master = s->master,
                           .moment1 = s->moment1,
                           .moment2 = s->moment2,
                           .window = s->window,
-                          .slot = {b->slot[0], b->slot[1]},
+                          .slot = slots > 0 ? e->buckets.slot : NULL,
+                          .slots = slots,
                           .slot_dtype = zp_cuda_slot_dtype(&e->rank)};
 }
 

@@ -34,7 +34,7 @@ static int open_plan(zp_cuda *e)
 {
   zp_cuda_rank *r = &e->rank;
   if (zp_cuda_plan_open(&r->plan, r->opt.cfg, zp_cuda_replicas(&r->opt), r->opt.entry_align,
-                        r->opt.rank))
+                        r->opt.slots, r->opt.rank))
     return zp_cuda_fail(r, ZP_E_MEMORY, "no host memory for the programs");
   if (zp_cuda_lock_open(&r->lock, r->opt.threads))
     return zp_cuda_fail(r, ZP_E_MEMORY, "no host memory for the lock");
@@ -84,9 +84,10 @@ static int open_memory(zp_cuda *e)
   const zp_layout *lay = &e->rank.plan.lay;
   zp_cuda_allocations *a = &e->allocations;
   for (int32_t k = 0; k < lay->n_flats; k++) {
-    ZP_TRY(zp_cuda_buckets_open_flat(&e->buckets, a, k));
+    ZP_TRY(zp_cuda_buckets_open_flat(&e->buckets, k));
     ZP_TRY(zp_cuda_buffers_open_flat(&e->buffers, a, k));
   }
+  ZP_TRY(zp_cuda_buckets_open_slots(&e->buckets, a));
   for (int32_t i = lay->n_params - 1; i >= 0; i--)
     ZP_TRY(zp_cuda_buffers_open_param(&e->buffers, a, i));
   ZP_TRY(zp_cuda_gradients_open_entries(&e->gradients, a));

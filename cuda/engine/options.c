@@ -5,6 +5,7 @@
 
 #include "../../ref/comm/block.h"
 #include "../../ref/comm/comm.h"
+#include "../../ref/engine/bucket_slots.h"
 #include "../../ref/engine/early.h"
 
 static int refuse(zp_error *err, const char *field, const char *expected, long long value)
@@ -69,7 +70,7 @@ int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err)
                    why.field, why.index, (long long)why.value, (long long)why.lo,
                    (long long)why.hi);
   if (zp_block_check(o->cfg, zp_cuda_replicas(o), err) ||
-      zp_block_check_align(o->cfg, o->entry_align, err))
+      zp_block_check_align(o->cfg, o->entry_align, err) || zp_slots_check(o->slots, err))
     return err->status;
   if (check_partial(o, err)) return err->status;
   if (o->early_bytes < ZP_EARLY_ALL)

@@ -171,6 +171,7 @@ static int open_engine(bench *b, const zp_hyper *h)
                        .clip_eps = h->clip_eps,
                        .scaler = h->scaler,
                        .entry_align = h->entry_align,
+                       .slots = h->slots,
                        .rank = b->job.rank,
                        .device = b->job.local_rank,
                        .native = 1,
@@ -245,7 +246,7 @@ static int64_t planned(const bench *b, const zp_hyper *h)
   zp_block_rank block = zp_block_of(&b->cfg, 1, b->job.rank);
   zp_memory m;
   if (zp_block_align(&block, h->entry_align)) return -1;
-  m = zp_memory_of(&block.cfg, zp_cuda_layout_of(b->e));
+  m = zp_memory_of(&block.cfg, zp_cuda_layout_of(b->e), h->slots);
   zp_block_close(&block);
   return zp_memory_total(&m) - (b->offload ? m.state : 0); /* which is in host memory */
 }

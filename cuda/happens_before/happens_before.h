@@ -58,6 +58,7 @@ typedef struct zp_hb_case {
   const zp_param *own;  /* [cfg->n_params] with the sizes of gradients; NULL: the same */
   int32_t replicas;     /* R, at least 1 */
   int32_t steps;
+  int32_t slots;        /* as in zp_hyper */
   int32_t native;       /* 1: NCCL adds between ranks and stages (RED-7) */
   int32_t launch_order; /* 1: NCCL keeps the order of communications, the engine adds no event */
   const zp_hb_log *log; /* [world]; NULL with `gradual`: all entries, in the program's order */

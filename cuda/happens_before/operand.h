@@ -2,10 +2,10 @@
 #ifndef ZP_HAPPENS_BEFORE_OPERAND_H
 #define ZP_HAPPENS_BEFORE_OPERAND_H
 
-/* Memory that only one stream uses is not listed: the stream orders it. Flat group k has five more
- * operands: ZP_ON_FLAT + ZP_ON_EACH k + (sums, slot 0, 1, means, parts). parts: the rank's parts of
- * the array of parameters (STEP-8), padding included. */
-enum { ZP_ON_SUMS, ZP_ON_SLOT, ZP_ON_MEANS = 3, ZP_ON_PARTS, ZP_ON_EACH };
+/* Memory that only one stream uses is not listed: the stream orders it. Number k of those from
+ * ZP_ON_FLAT on, ZP_ON_EACH k + one of these: the sums of flat group k, bucket slot k, the means of
+ * flat group k, and the rank's parts of its array of parameters (STEP-8), padding included. */
+enum { ZP_ON_SUMS, ZP_ON_SLOT, ZP_ON_MEANS, ZP_ON_PARTS, ZP_ON_EACH };
 
 typedef enum zp_operand {
   ZP_ON_STREAM, /* not memory: one piece at a time on a stream */

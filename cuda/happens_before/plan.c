@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../ref/comm/comm.h"
+#include "../../ref/engine/bucket_slots.h"
 #include "../../ref/engine/last_sum.h"
 #include "../../ref/engine/rank_program.h"
 #include "../../ref/engine/window.h"
@@ -54,7 +55,9 @@ static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t 
   b->block = zp_block_of(p->cfg, p->replicas, zp_hb_rank_of(p, rank));
   if (layout_open(b)) return -1;
   const size_t n = (size_t)b->lay.n_params;
-  b->operands = ZP_ON_FLAT + ZP_ON_EACH * b->lay.n_flats;
+  b->block.slots = c->slots;
+  const int32_t slots = p->cfg->stage == 2 ? zp_slot_count(&b->block.cfg, &b->lay, c->slots) : 0;
+  b->operands = ZP_ON_FLAT + ZP_ON_EACH * (slots > b->lay.n_flats ? slots : b->lay.n_flats);
   b->access = calloc((size_t)b->operands, sizeof *b->access);
   b->param_at = calloc(n + 1, sizeof *b->param_at);
   b->stream = calloc(n + 1, sizeof *b->stream);

@@ -94,5 +94,5 @@ void zp_hb_operand_text(int32_t why, char *text, int64_t cap)
   else if (i == ZP_ON_MEANS) snprintf(text, (size_t)cap, "the means of flat group %d", k);
   else if (i == ZP_ON_PARTS)
     snprintf(text, (size_t)cap, "the rank's parameters of flat group %d", k);
-  else snprintf(text, (size_t)cap, "slot %d of flat group %d", i - ZP_ON_SLOT, k);
+  else snprintf(text, (size_t)cap, "bucket slot %d", k);
 }

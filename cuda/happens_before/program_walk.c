@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../ref/engine/bucket_slots.h"
 #include "../../ref/engine/memory.h"
 #include "../../ref/engine/window.h"
 #include "program_walk.h"
@@ -121,8 +122,8 @@ static void meta(zp_hb_walk *b, int64_t pc)
 
 static int32_t bucket_operand(const zp_hb_walk *b, const zp_op *op)
 {
-  return ZP_ON_FLAT + ZP_ON_EACH * op->flat +
-         (b->p->cfg->stage == 2 ? ZP_ON_SLOT + op->slot : ZP_ON_SUMS);
+  if (b->p->cfg->stage == 2) return ZP_ON_FLAT + ZP_ON_EACH * op->slot + ZP_ON_SLOT;
+  return ZP_ON_FLAT + ZP_ON_EACH * op->flat + ZP_ON_SUMS;
 }
 
 /* Of an ADD's elements, those that a gradient has; the others are padding. */
@@ -243,7 +244,7 @@ static void reduce(zp_hb_walk *b, int64_t pc)
   const zp_config *cfg = b->p->cfg;
   const int32_t on = bucket_operand(b, op);
   const zp_range whole = zp_whole_range(&b->lay.flat[op->flat], op->bucket);
-  const int64_t wide = cfg->stage == 2 ? zp_widest(&b->lay.flat[op->flat]) : whole.count;
+  const int64_t wide = cfg->stage == 2 ? zp_slot_elements(&b->lay) : whole.count;
   const int64_t from = cfg->stage == 2 ? 0 : whole.at, to = from + wide;
   if (b->c->native) reduce_natively(b, pc, on, from, to);
   else if (cfg->stage < 2 && cfg->reduce == ZP_EXACT) reduce_limbs(b, pc, on, from, to);

@@ -52,6 +52,7 @@ static int open_next(zp_diff_case *s, zp_error *err)
   s->next_hyper = s->hyper;
   s->next_hyper.replicas = s->other.replicas;
   s->next_hyper.entry_align = s->other.entry_align;
+  s->next_hyper.slots = s->other.slots;
   s->next = zp_diff_open(&s->other.cfg, &s->next_hyper, &s->other_work, 1, &watch, err);
   return s->next ? 0 : err->status;
 }

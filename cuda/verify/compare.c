@@ -1,6 +1,7 @@
 /* spec: NUM-4, STEP-5 … STEP-9, STAT-4, STAT-5, SCALE-3, LEDG-1 */
 #include <string.h>
 
+#include "../../ref/engine/bucket_slots.h"
 #include "../../ref/engine/early.h"
 #include "same_bits.h"
 #include "state.h"
@@ -178,13 +179,30 @@ static int compare_alignment(zp_diff_rank *w, const zp_layout *lay)
   return 0;
 }
 
+/* Slots and scratch take at most two buckets more than there are slots, 4 bytes an element. Left
+ * out are scratch for the limbs of a part, and for sums of several ranks that are added one by one.
+ * STRM-2 */
+static int compare_slots(zp_diff_rank *w, const zp_config *sized, const zp_cuda_memory *m)
+{
+  const zp_config *c = w->t->cfg;
+  const zp_layout *lay = zp_cuda_layout_of(w->e);
+  const int64_t slots = zp_slot_count(sized, lay, w->t->hyper->slots);
+  const int64_t most = (slots + 2) * zp_slot_elements(lay) * 4;
+  const int64_t bytes = m->planned.slots + m->planned.scratch + m->sums;
+  if (c->stage < 2 || c->reduce == ZP_EXACT || c->tied_keys > 0 || c->sequence_parallel ||
+      zp_replicas(w->t->hyper) > 1)
+    return 0;
+  return bytes <= most ? 0 : wrong(w, "STRM-2", "memory for slots and scratch; at most", most);
+}
+
 /* The allocated memory is the plan's, plus the ring for early gradients. STEP-1 */
 int zp_diff_compare_allocation(zp_diff_rank *w)
 {
   const zp_config *c = w->t->cfg;
   const zp_layout *lay = zp_cuda_layout_of(w->e);
   const zp_cuda_memory m = zp_cuda_memory_of(w->e);
-  zp_memory want = zp_memory_of(&zp_sim_rank(w->t->ref.sim, w->rank)->block.cfg, lay);
+  zp_memory want =
+      zp_memory_of(&zp_sim_rank(w->t->ref.sim, w->rank)->block.cfg, lay, w->t->hyper->slots);
   zp_early early;
   if (zp_early_open(&early, c, lay, zp_diff_early_bytes(w->t)))
     return wrong(w, "STEP-1", "memory", 0);
@@ -193,6 +211,7 @@ int zp_diff_compare_allocation(zp_diff_rank *w)
   if (w->t->now.offload) want.state = 0; /* it is in host memory */
   if (memcmp(&m.planned, &want, sizeof want)) return wrong(w, "STEP-1", "planned memory", 0);
   if (compare_alignment(w, lay)) return -1;
+  if (compare_slots(w, &zp_sim_rank(w->t->ref.sim, w->rank)->block.cfg, &m)) return -1;
   if (m.staging != ring) return wrong(w, "STEP-1", "memory for staging, bytes:", m.staging);
   if (m.sums > 0 && c->tied_keys == 0 && !c->sequence_parallel && zp_replicas(w->t->hyper) == 1 &&
       !w->t->now.native)

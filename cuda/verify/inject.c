@@ -107,10 +107,10 @@ static const zp_flat *flat_of(const zp_injector *j, const zp_op *op)
   return &zp_cuda_layout_of(*j->engine)->flat[op->flat];
 }
 
-/* 1: the op works on a stage-2 slot. */
+/* 1: the op works on a stage-2 slot, and there are others. */
 static int has_slot(const zp_injector *j, const zp_op *op)
 {
-  return op && op->flat >= 0 && *j->engine && zp_cuda_arrays_of(*j->engine, op->flat).slot[0];
+  return op && op->flat >= 0 && *j->engine && zp_cuda_arrays_of(*j->engine, op->flat).slots > 1;
 }
 
 /* What lies in slot 1 lies in slot 0 instead. */
@@ -143,7 +143,7 @@ static void reset_slot(const zp_injector *j, zp_cuda_action *a)
 static void share_slot(const zp_injector *j, zp_cuda_action *a)
 {
   const zp_cuda_arrays arrays = zp_cuda_arrays_of(*j->engine, a->op->flat);
-  void *other = arrays.slot[1 - a->op->slot];
+  void *other = arrays.slot[a->op->slot == 0];
   if (a->op->what != ZP_WHAT_GRADIENT) return;
   if (a->kind == ZP_CUDA_COMMUNICATE) a->recv = other;
   if (a->kernel != zp_kernel_add_ordered && a->kernel != zp_kernel_add_exact) return;
@@ -163,8 +163,8 @@ void zp_inject_issued(const zp_injector *j, const zp_op *op)
   compute = zp_cuda_stream_of(*j->engine, ZP_CUDA_COMPUTE);
   whole = zp_whole_range(flat_of(j, op), op->bucket);
   if (whole.count == 0) return;
-  element = a.slot[0] ? zp_dtype_bytes(a.slot_dtype) : zp_sum_bytes(j->cfg->reduce);
-  cudaMemsetAsync(a.slot[0] ? a.slot[op->slot] : (char *)a.window + whole.at * element, 0x7f,
+  element = a.slot ? zp_dtype_bytes(a.slot_dtype) : zp_sum_bytes(j->cfg->reduce);
+  cudaMemsetAsync(a.slot ? a.slot[op->slot] : (char *)a.window + whole.at * element, 0x7f,
                   (size_t)(whole.count * element), compute);
 }
 

@@ -11,6 +11,7 @@ zp_hb_case zp_diff_order_case(const zp_diff *t)
                       .own = t->cfg->params,
                       .replicas = zp_replicas(t->hyper),
                       .steps = t->steps,
+                      .slots = t->hyper->slots,
                       .native = t->now.native,
                       .early_bytes = zp_diff_early_bytes(t),
                       .launch_order = !t->chained,

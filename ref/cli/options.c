@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../comm/block.h"
+#include "../engine/bucket_slots.h"
 
 typedef struct opt_row {
   const char *flag; /* as on the command line; in the file '-' becomes '_' */
@@ -24,6 +25,7 @@ static const opt_row rows[ZP_OPTS] = {
     [ZP_OPT_MICRO_BATCHES] = {"micro-batches", "micro_batches", 1, ZP_MAX_MICRO_BATCHES, 4, NULL},
     [ZP_OPT_BUCKET] = {"bucket", "bucket", 1, ZP_MAX_BUCKET, 4096, NULL},
     [ZP_OPT_ALIGN] = {"align", "align", 1, ZP_MAX_ALIGN, 1, NULL},
+    [ZP_OPT_SLOTS] = {"slots", "slots", 0, ZP_SLOTS_MOST, 0, NULL},
     [ZP_OPT_PRECISION] = {"precision", "precision", 0, 2, ZP_BF16, "fp32 bf16 fp16"},
     [ZP_OPT_REDUCE] = {"reduce", "reduce", 0, 1, ZP_EXACT, "ordered exact"},
     [ZP_OPT_DYNAMIC_SHAPES] = {"dynamic-shapes", "dynamic_shapes", 0, 1, 0, NULL},
@@ -170,6 +172,10 @@ static const struct argp_option common_options[] = {
     {"groups", KEY_GROUPS, "K0,K1,...", 0, "optimizer groups of each stage", 1},
     ROW(ZP_OPT_BUCKET, "bucket", "ELEMENTS", "bucket capacity: 4096, 4Ki, 16Mi"),
     ROW(ZP_OPT_ALIGN, "align", "ELEMENTS", "parts are multiples of this (1)"),
+    ROW(ZP_OPT_SLOTS, "slots", "N",
+        "at ZeRO stage 2, buffers that a rank's buckets use in turn (0: one more than are filled "
+        "at "
+        "a time)"),
     ROW(ZP_OPT_PRECISION, "precision", "fp32|bf16|fp16",
         "parameters, gradients, activations (bf16)"),
     ROW(ZP_OPT_REDUCE, "reduce", "ordered|exact", "how contributions are added (exact)"),
@@ -267,6 +273,7 @@ zp_config zp_options_config(zp_options *o)
   cfg.n_params = o->n_params;
   cfg.params = o->params;
   o->hyper.replicas = (int32_t)o->value[ZP_OPT_REPLICAS];
+  o->hyper.slots = (int32_t)o->value[ZP_OPT_SLOTS];
   return cfg;
 }
 

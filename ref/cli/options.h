@@ -28,6 +28,7 @@ typedef enum zp_opt {
   ZP_OPT_MICRO_BATCHES,
   ZP_OPT_BUCKET,
   ZP_OPT_ALIGN,
+  ZP_OPT_SLOTS,
   ZP_OPT_PRECISION,      /* zp_dtype */
   ZP_OPT_REDUCE,         /* zp_reduce */
   ZP_OPT_DYNAMIC_SHAPES, /* 0 or 1 */

@@ -354,8 +354,9 @@ static void read_root(reader *r, json_t *root)
   int64_t x = -1;
   double clip = o->hyper.clip;
   only(r, root,
-       "pp dp tp ep replicas stage micro_batches bucket align precision reduce dynamic_shapes "
-       "steps seed groups optgroups tied_keys params optimizer clip clip_eps loss_scale");
+       "pp dp tp ep replicas stage micro_batches bucket align slots precision reduce "
+       "dynamic_shapes steps seed groups optgroups tied_keys params optimizer clip clip_eps "
+       "loss_scale");
   read_fields(r, root);
   read_groups(r, json_object_get(root, "groups"));
   read_integer(r, "optgroups", json_object_get(root, "optgroups"), 1, ZP_MAX_GROUPS, &x);

@@ -8,13 +8,14 @@
 
 static json_t *config_json(const zp_options *o, const zp_config *cfg)
 {
-  return json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:s, s:s, s:b, s:i, s:i, s:i}",
-                   "pp", cfg->pp, "dp", cfg->dp, "tp", cfg->tp, "ep", cfg->ep, "replicas",
-                   zp_replicas(&o->hyper), "stage", cfg->stage, "micro_batches",
-                   (json_int_t)cfg->micro_batches, "bucket", (json_int_t)cfg->bucket, "align",
-                   (json_int_t)cfg->align, "precision", zp_precision_name(cfg->precision), "reduce",
-                   zp_reduce_name(cfg->reduce), "dynamic_shapes", cfg->dynamic_shapes, "optgroups",
-                   cfg->optgroups, "tied_keys", cfg->tied_keys, "entries", cfg->n_params);
+  return json_pack(
+      "{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i, s:s, s:s, s:b, s:i, s:i, s:i}", "pp",
+      cfg->pp, "dp", cfg->dp, "tp", cfg->tp, "ep", cfg->ep, "replicas", zp_replicas(&o->hyper),
+      "stage", cfg->stage, "micro_batches", (json_int_t)cfg->micro_batches, "bucket",
+      (json_int_t)cfg->bucket, "align", (json_int_t)cfg->align, "slots", o->hyper.slots,
+      "precision", zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
+      "dynamic_shapes", cfg->dynamic_shapes, "optgroups", cfg->optgroups, "tied_keys",
+      cfg->tied_keys, "entries", cfg->n_params);
 }
 
 static json_t *flats_json(const zp_rank_plan *p)
@@ -165,9 +166,7 @@ static int dump_rank(const zp_options *o, const zp_config *cfg, int32_t rank, in
 {
   zp_rank_plan p;
   zp_error err = {0};
-  int code = zp_rank_plan_open(&p, cfg, zp_replicas(&o->hyper), rank, &err) != 0
-                 ? zp_options_report(o, &err)
-                 : 0;
+  int code = zp_plan_open(&p, o, cfg, rank, &err) != 0 ? zp_options_report(o, &err) : 0;
   json_t *root = code == 0 ? rank_json(o, cfg, &p, ledger, &code) : NULL;
   if (root != NULL && which != ZP_PLAN_STAGES)
     json_object_set_new(root, "shard_map", shards_json(o, &p));

@@ -21,15 +21,25 @@ static const char *bytes_text(int64_t bytes, char *text, size_t cap)
   return text;
 }
 
+int zp_plan_open(zp_rank_plan *p, const zp_options *o, const zp_config *cfg, int32_t rank,
+                 zp_error *err)
+{
+  const int status = zp_rank_plan_open(p, cfg, zp_replicas(&o->hyper), rank, err);
+  if (status == 0) zp_rank_plan_slots(p, o->hyper.slots);
+  return status;
+}
+
 static void print_header(const zp_options *o, const zp_config *cfg)
 {
-  char text[32];
+  char text[32], slots[32] = "";
+  if (o->hyper.slots > 0 && cfg->stage == 2)
+    snprintf(slots, sizeof slots, ", slots %d", (int)o->hyper.slots);
   printf("pp %d × dp %d × tp %d (ep %d%s) = %d ranks, ZeRO stage %d, %lld micro-batches, %s, "
-         "%s reduction, buckets of %lld elements\n\n",
+         "%s reduction, buckets of %lld elements%s\n\n",
          (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep,
          zp_replicas_text(zp_replicas(&o->hyper), text), (int)zp_world(cfg), (int)cfg->stage,
          (long long)cfg->micro_batches, zp_precision_name(cfg->precision),
-         zp_reduce_name(cfg->reduce), (long long)cfg->bucket);
+         zp_reduce_name(cfg->reduce), (long long)cfg->bucket, slots);
 }
 
 static void print_memory(const zp_rank_plan *p)
@@ -184,7 +194,7 @@ int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, int32_t rank, 
 {
   zp_rank_plan p;
   zp_error err = {0};
-  const int code = zp_rank_plan_open(&p, cfg, zp_replicas(&o->hyper), rank, &err) != 0
+  const int code = zp_plan_open(&p, o, cfg, rank, &err) != 0
                        ? zp_options_report(o, &err)
                        : print_rank(o, cfg, &p, ledger, shards);
   zp_rank_plan_close(&p);
@@ -230,7 +240,7 @@ int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
     zp_rank_plan p;
     zp_error err = {0};
     const int32_t rank = zp_rank_of(cfg, (zp_coord){s, 0, 0});
-    int status = zp_rank_plan_open(&p, cfg, zp_replicas(&o->hyper), rank, &err);
+    int status = zp_plan_open(&p, o, cfg, rank, &err);
     if (status == 0) status = zp_rank_plan_phase(&p, ZP_PHASE_STEP, &err);
     if (status == 0) {
       print_stage(cfg, &p);

@@ -255,6 +255,7 @@ int zp_plan_time(const zp_time_args *a, const zp_options *o, const zp_config *cf
                            .replicas = zp_replicas(&o->hyper),
                            .native = strcmp(sums_of(cfg, a), "native") == 0,
                            .partial = a->partial,
+                           .slots = o->hyper.slots,
                            .offload = a->offload,
                            .tokens = a->tokens,
                            .activation_bytes =

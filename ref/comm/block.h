@@ -26,6 +26,7 @@ typedef struct zp_block_rank {
   int32_t index;    /* which block, 0..R-1 */
   zp_coord at;      /* in cfg */
   zp_param *sized;  /* the list of cfg if it is not the job's, or NULL */
+  int32_t slots;    /* as in zp_hyper, which the caller sets; 0: the default */
 } zp_block_rank;
 
 /* Can the valid configuration `job` have so many replicas? 0, or ZP_E_REFUSED in *err. spec: LIM-10

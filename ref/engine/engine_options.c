@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "bucket_slots.h"
 #include "early.h"
 #include "engine_parts.h"
 #include "refusal.h"
@@ -93,7 +94,8 @@ static int check_config(const zp_engine_options *o, zp_error *err)
         (int)o->rank, (int)o->world, (int)o->config->pp, (int)o->config->dp, (int)o->config->tp,
         (int)zp_world(o->config));
   if (zp_block_check(o->config, zp_replicas(&o->hyper), &why_not) ||
-      zp_block_check_align(o->config, o->hyper.entry_align, &why_not))
+      zp_block_check_align(o->config, o->hyper.entry_align, &why_not) ||
+      zp_slots_check(o->hyper.slots, &why_not))
     return zp_fail(err, ZP_E_REFUSED, o->rank, "rank %d: options.hyper.%s", (int)o->rank,
                    why_not.text);
   if (o->rank < 0 || o->rank >= o->world)

@@ -21,6 +21,10 @@ typedef struct zp_hyper {
   /* Elements, 0 to 4096; 0: 1. Each trained, untied entry starts at a multiple of it in its flat
    * group (PART-2). No result depends on it. */
   int32_t entry_align;
+  /* Bucket slots of a rank at ZeRO stage 2, which its flat groups share, 1 to 1024, but never fewer
+   * than buckets are filled at a time; 0: one more than those, and at least 2. With more, gradients
+   * wait less for earlier reductions. No result depends on it. spec: RED-3, STRM-2 */
+  int32_t slots;
 } zp_hyper;
 
 /* A number of zp_optim and its range, both ends included. spec: OPT-6 */

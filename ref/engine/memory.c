@@ -1,6 +1,7 @@
 /* spec: PART-5, STEP-1 */
 #include "memory.h"
 
+#include "bucket_slots.h"
 #include "partial.h"
 #include "window.h"
 
@@ -28,21 +29,19 @@ static void add_flat(const zp_config *cfg, const zp_layout *lay, int32_t k, zp_m
   const zp_flat *f = &lay->flat[k];
   const int64_t extent = zp_extent(f, cfg->stage), sum = zp_sum_bytes(cfg->reduce);
   if (cfg->stage < 2) m->window += zp_padded(f) * sum;
-  else {
-    m->slots += 2 * zp_widest(f) * zp_dtype_bytes(cfg->precision);
-    m->reduced += extent * sum;
-  }
+  else m->reduced += extent * sum;
   if (f->use != 0) return; /* further uses of a tied key are added to the first one's sum */
   if (cfg->reduce == ZP_EXACT) m->mean += extent * 4;
   m->state += 3 * extent * 4;
 }
 
-zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay)
+zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots)
 {
   const zp_scratch scratch = zp_scratch_need(cfg, lay);
   const int64_t size = zp_dtype_bytes(cfg->precision);
   zp_memory m = {.scratch = scratch.send + scratch.recv + zp_partial_bytes(cfg, lay),
                  .params = entries_of(cfg, lay, -1) * size};
+  if (cfg->stage == 2) m.slots = zp_slot_count(cfg, lay, slots) * zp_slot_elements(lay) * size;
   for (int32_t k = 0; k < lay->n_flats; k++) {
     add_flat(cfg, lay, k, &m);
     m.params +=

@@ -25,7 +25,6 @@
 typedef struct zp_flat_state {
   void *window;  /* stages 0, 1: (padded, width) sums of this rank's micro-batches; those of what
                     it holds become sums over the ranks, in place */
-  void *slot[2]; /* stage 2: (capacity) contributions in the precision, one bucket each */
   void *reduced; /* stage 2: (extent, width) what reductions add up to */
   float *mean; /* `exact`: (extent) the reduced gradient, still scaled. `ordered`: NULL, means take
                     the place of sums */
@@ -86,6 +85,8 @@ struct zp_rank {
   zp_flat_state *flat;     /* [lay.n_flats] */
   /* pipeline */
   int32_t act_slots;
+  void **slot; /* [slots] stage 2: (widest) contributions in the precision, one bucket each */
+  int32_t slots;
   zp_message *act_in;                    /* [act_slots] */
   zp_buffer *act_in_mem;                 /* [act_slots][ZP_MSG_TENSORS] */
   zp_message act_out, grad_in, grad_out; /* to next; from next; to previous */

@@ -61,7 +61,7 @@ static void run_add(zp_rank *r, const zp_op *op)
     add_window(r, grad, op->offset, p, r->flat[op->flat].window, op->mb == 0);
     return;
   }
-  char *to = (char *)r->flat[op->flat].slot[op->slot] + p.at * size;
+  char *to = (char *)r->slot[op->slot] + p.at * size;
   if (grad) memcpy(to, (const char *)grad + op->offset * size, (size_t)(p.count * size));
   else memset(to, 0, (size_t)(p.count * size));
   memset(to + p.count * size, 0, (size_t)((whole.count - p.count) * size));

@@ -41,7 +41,7 @@ static void request_gradient(zp_rank *r, const zp_op *op)
   const zp_range p = zp_whole_range(&r->lay.flat[op->flat], op->bucket);
   const int64_t size = zp_dtype_bytes(r->cfg->precision);
   if (r->cfg->stage == 2) {
-    char *slot = s->slot[op->slot];
+    char *slot = r->slot[op->slot];
     /* padding is zero (PART-7) */
     memset(slot + p.real * size, 0, (size_t)((p.count - p.real) * size));
     r->request.send = slot;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../num/half.h"
+#include "bucket_slots.h"
 #include "count.h"
 #include "log.h"
 #include "partial.h"
@@ -33,14 +34,11 @@ static void lay_flat(zp_rank *r, zp_arena *a, int32_t k)
 {
   const zp_config *cfg = r->cfg;
   const zp_flat *f = &r->lay.flat[k];
-  const int64_t size = zp_dtype_bytes(cfg->precision);
   const int64_t sum = zp_sum_bytes(cfg->reduce);
   zp_flat_state s;
   memset(&s, 0, sizeof s);
   s.extent = zp_extent(f, cfg->stage);
   if (cfg->stage < 2) s.window = take(a, zp_padded(f), sum);
-  if (cfg->stage == 2) s.slot[0] = take(a, zp_widest(f), size);
-  if (cfg->stage == 2) s.slot[1] = take(a, zp_widest(f), size);
   if (cfg->stage == 2) s.reduced = take(a, s.extent, sum);
   if (f->use == 0) {
     if (cfg->reduce == ZP_EXACT) s.mean = take(a, s.extent, 4);
@@ -85,6 +83,11 @@ static void lay_arrays(zp_rank *r, zp_arena *a)
   r->scratch_send = take(a, scratch.send, 1);
   r->scratch_recv = take(a, scratch.recv, 1);
   r->partial = take(a, zp_partial_bytes(r->cfg, &r->lay), 1);
+  r->slot = take(a, r->slots, sizeof *r->slot);
+  for (int32_t i = 0; i < r->slots; i++) {
+    void *slot = take(a, zp_slot_elements(&r->lay), zp_dtype_bytes(r->cfg->precision));
+    if (a->base) r->slot[i] = slot;
+  }
   r->act_in = take(a, r->act_slots, sizeof *r->act_in);
   r->act_in_mem = take(a, (int64_t)r->act_slots * ZP_MSG_TENSORS, sizeof *r->act_in_mem);
   r->tied_ledger = take(a, r->cfg->tied_keys, sizeof *r->tied_ledger);
@@ -130,7 +133,9 @@ static int open_arrays(zp_rank *r)
   r->lay.flat = (zp_flat *)(void *)(spot + count + 1);
   r->lay.cap_spots = r->lay.cap_flats = count;
   if (zp_block_align(&r->block, r->hyper->entry_align)) return -1;
+  r->block.slots = r->hyper->slots;
   if (zp_layout_build(&r->block.cfg, r->at.pp, &r->lay)) return -1;
+  r->slots = r->cfg->stage == 2 ? zp_slot_count(&r->block.cfg, &r->lay, r->hyper->slots) : 0;
   r->act_slots = (int32_t)zp_alive(r->cfg->pp, r->cfg->micro_batches, r->at.pp);
   lay_arrays(r, &a);
   a.base = r->arena = a.too_large ? NULL : calloc(1, (size_t)a.used + 64);

@@ -43,7 +43,7 @@ static void sum_ledger(int32_t phase, zp_rank_plan *p)
 static void sum_memory(zp_rank_plan *p)
 {
   int64_t ops = 0;
-  p->memory = zp_memory_of(&p->block.cfg, &p->lay);
+  p->memory = zp_memory_of(&p->block.cfg, &p->lay, p->block.slots);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     ops = plus(ops, zp_rank_program_need(&p->block, &p->lay, phase));
   p->program = times(ops, sizeof(zp_op));
@@ -105,6 +105,12 @@ int zp_rank_plan_holds(const zp_config *cfg, int32_t replicas, zp_error *err)
     zp_rank_plan_close(&p);
   }
   return status;
+}
+
+void zp_rank_plan_slots(zp_rank_plan *p, int32_t slots)
+{
+  p->block.slots = slots;
+  sum_memory(p);
 }
 
 void zp_rank_plan_close(zp_rank_plan *p)

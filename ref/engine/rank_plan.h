@@ -33,6 +33,9 @@ int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t replicas, i
                       zp_error *err);
 void zp_rank_plan_close(zp_rank_plan *p);
 
+/* Plans for so many bucket slots, as in zp_hyper. */
+void zp_rank_plan_slots(zp_rank_plan *p, int32_t slots);
+
 /* Writes the program of a phase into p->op, and its sums into p->ledger. 0, or in *err ZP_E_MEMORY,
  * or ZP_E_REFUSED for a program that cannot be held. */
 int zp_rank_plan_phase(zp_rank_plan *p, int32_t phase, zp_error *err);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "bucket_slots.h"
 #include "partial.h"
 
 /* The clock of sums between replicas: flat group times this, plus the bucket, which is below 2^40.
@@ -133,6 +134,9 @@ int64_t zp_rank_program_write(const zp_block_rank *b, const zp_layout *lay, int3
   const int64_t more = sums + count_replica_ops(b, lay, phase);
   int64_t n = cap < more ? -1 : zp_program_write(&b->cfg, lay, phase, b->at, ops, cap - more);
   if (n < 0) return -1;
+  if (phase == ZP_PHASE_STEP && b->cfg.stage == 2 &&
+      zp_assign_slots(&b->cfg, lay, b->slots, ops, n))
+    return -1;
   if (sums > 0) n = add_partial_sums(b, lay, ops, n, sums);
   if (b->replicas == 1) return n;
   if (phase == ZP_PHASE_INIT) return add_init(b, lay, ops, n);

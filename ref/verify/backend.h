@@ -124,6 +124,7 @@ typedef struct zp_time_job {
   const zp_config *cfg;
   int32_t replicas, native; /* native: the engine's default instead of `ordered` (RED-7) */
   int32_t partial;          /* 1: the engine's option partial_gather */
+  int32_t slots;            /* as in zp_hyper */
   int32_t offload;          /* masters and moments are in host memory (OPT-5) */
   int64_t tokens;           /* of a micro-batch */
   int64_t activation_bytes; /* that a stage sends for a micro-batch */

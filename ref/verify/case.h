@@ -50,6 +50,7 @@ typedef struct zp_case {
   zp_synth_options synth;
   int32_t replicas; /* R, at least 1 */
   int32_t entry_align;
+  int32_t slots; /* bucket slots; 0: the default */
   int32_t steps; /* 1..32 */
   int32_t rates; /* 1: learning rates change by step */
   int32_t optim; /* zp_case_optim */

@@ -191,6 +191,7 @@ int zp_case_reloaded(const zp_case *c, zp_case *to)
   to->cfg.bucket = r->bucket;
   to->replicas = replicas;
   to->entry_align = 1;
+  to->slots = 0;
   for (int32_t j = 0; j < to->cfg.n_params && r->pp != c->cfg.pp; j++)
     to->params[j].stage = (int32_t)((int64_t)j * r->pp / to->cfg.n_params);
   return zp_case_check(to, &err) == 0;

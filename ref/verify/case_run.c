@@ -159,6 +159,7 @@ static void go_on_elsewhere(zp_case_state *s, const zp_workload *work, zp_error 
   s->v->step = s->step;
   s->hyper.replicas = other.replicas;
   s->hyper.entry_align = other.entry_align;
+  s->hyper.slots = other.slots;
   if (zp_case_reload(s, &other, &s->hyper, work, err) == ZP_OK && !run_step(s, err)) return;
   if (!s->v->failed) explain_error(s, err);
   if (!s->v->no_memory) {

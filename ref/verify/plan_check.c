@@ -185,7 +185,7 @@ static double need_bytes(const worker *w, int32_t n)
   const double entries = (double)w->most_entries * (sizeof *c->next + sizeof *c->next_mb);
   const double acts = (double)zp_alive(cfg->pp, cfg->micro_batches, 0) * sizeof *c->act;
   const double states = (double)w->most_buckets * sizeof *c->bucket +
-                        2.0 * (double)w->most_flats * sizeof *c->slot_of;
+                        ((double)w->most_flats + 2) * sizeof *c->slot_of;
   /* the rank's program; with others in its groups, a first member's and the ledgers; with other
    * stages, exchanges: at most four for each micro-batch, with two neighbours */
   double each = op * ops + channels + entries + acts + states;
@@ -222,7 +222,7 @@ static int open_worker(worker *w, int32_t threads)
   c->channel = calloc((size_t)cfg->tied_keys + ZP_ALL_GROUPS, sizeof *c->channel);
   c->tied_channel = calloc((size_t)cfg->tied_keys + 1, sizeof *c->tied_channel);
   c->bucket = calloc((size_t)w->most_buckets + 1, sizeof *c->bucket);
-  c->slot_of = calloc((size_t)w->most_flats * 2 + 1, sizeof *c->slot_of);
+  c->slot_of = calloc((size_t)w->most_flats + 2, sizeof *c->slot_of);
   c->next = calloc((size_t)w->most_entries + 1, sizeof *c->next);
   c->next_mb = calloc((size_t)w->most_entries + 1, sizeof *c->next_mb);
   c->act = calloc((size_t)zp_alive(cfg->pp, cfg->micro_batches, 0) + 1, sizeof *c->act);

@@ -61,7 +61,7 @@ typedef struct checker {
   bucket_state *bucket;
   int64_t *next;    /* [entries of the stage] elements of it added in this micro-batch */
   int64_t *next_mb; /* [the same] the micro-batch that `next` speaks of */
-  int64_t *slot_of; /* [n_flats * 2] mb · buckets + bucket in the slot, or -1 */
+  int64_t *slot_of; /* [slots] mb · buckets + bucket in the slot, of all flat groups; or -1 */
   int64_t *act;     /* [activation slots] micro-batch held, or -1 */
   /* position, for reports */
   int32_t phase, rank;

@@ -1,6 +1,7 @@
 /* One STEP program on its own: exactly once, complete before reduced, slots free when taken. */
 #include <string.h>
 
+#include "../engine/bucket_slots.h"
 #include "../engine/partial.h"
 #include "plan_check_internal.h"
 
@@ -9,6 +10,7 @@ typedef struct walk {
   checker *c;
   const stage_info *st;
   int64_t S, M, s, alive_max;
+  int32_t slots;
   int64_t forwarded, backwarded; /* micro-batches begun so far: they come in order */
   int64_t alive;
   int64_t act_got, grad_got; /* received and not used yet */
@@ -126,7 +128,13 @@ static bucket_state *bucket_of(walk *w, const zp_op *op)
 static int64_t slot_id(const walk *w, const zp_op *op)
 {
   const int64_t *first = w->st->first_bucket;
-  return op->mb * (first[op->flat + 1] - first[op->flat]) + op->bucket;
+  return op->mb * first[w->st->lay.n_flats] + first[op->flat] + op->bucket;
+}
+
+/* What op's slot holds, -1: nothing; NULL: there is no such slot. */
+static int64_t *slot_of(const walk *w, const zp_op *op)
+{
+  return op->slot < 0 || op->slot >= w->slots ? NULL : &w->c->slot_of[op->slot];
 }
 
 static int on_add(walk *w, const zp_op *op, int64_t pc)
@@ -160,7 +168,7 @@ static int on_add(walk *w, const zp_op *op, int64_t pc)
   w->c->result->count[ZP_CHECK_ADD]++;
   if (w->c->cfg->stage == 2) {
     const int64_t id = slot_id(w, op);
-    int64_t *held = op->slot < 0 || op->slot > 1 ? NULL : &w->c->slot_of[2 * op->flat + op->slot];
+    int64_t *held = slot_of(w, op);
     if (held == NULL || (*held >= 0 && *held != id))
       FAULT(ZP_CHECK_BUCKET_SLOT, "bucket slot %d is refilled before its reduction", (int)op->slot);
     *held = id;
@@ -199,9 +207,10 @@ static int on_reduce(walk *w, const zp_op *op, int64_t pc)
   b->reduced++;
   if (cfg->stage == 2) {
     const int64_t id = slot_id(w, op);
-    if (op->slot < 0 || op->slot > 1 || w->c->slot_of[2 * op->flat + op->slot] != id)
+    int64_t *held = slot_of(w, op);
+    if (held == NULL || *held != id)
       FAULT(ZP_CHECK_BUCKET_SLOT, "bucket slot %d does not hold this bucket", (int)op->slot);
-    w->c->slot_of[2 * op->flat + op->slot] = -1;
+    *held = -1;
   }
   w->c->result->count[ZP_CHECK_COMPLETE]++;
   return 0;
@@ -380,7 +389,8 @@ int zp_check_step(checker *c, const zp_op *ops, int64_t n)
   w.act_got = w.grad_got = w.act_due = w.grad_due = -1;
   w.meta = w.loaded = w.arrived = w.adding = -1;
   memset(c->bucket, 0, (size_t)st->first_bucket[st->lay.n_flats] * sizeof *c->bucket);
-  memset(c->slot_of, -1, (size_t)st->lay.n_flats * 2 * sizeof *c->slot_of);
+  w.slots = zp_slot_count(&c->block.cfg, &st->lay, 0);
+  memset(c->slot_of, -1, (size_t)w.slots * sizeof *c->slot_of);
   memset(c->next_mb, -1, (size_t)st->lay.n_params * sizeof *c->next_mb);
   memset(c->act, -1, (size_t)w.alive_max * sizeof *c->act);
   for (int64_t pc = 0; pc < n; pc++)

@@ -250,6 +250,13 @@ static int32_t some_entry_align(dice *d)
   return pick(d, aligns, 8);
 }
 
+/* Mostly the default. 1: as few as the program allows. */
+static int32_t some_slots(dice *d)
+{
+  static const int32_t slots[] = {0, 0, 0, 0, 0, 1, 3, 5};
+  return pick(d, slots, 8);
+}
+
 void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
 {
   dice d = {seed * 0xd1342543de82ef95u ^ i * 0x2545f4914f6cdd1du};
@@ -265,5 +272,6 @@ void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
   c->cfg.sequence_parallel = c->cfg.tp > 1 && chance(&d, 50);
   random_replicas(&d, c);
   c->entry_align = some_entry_align(&d);
+  c->slots = some_slots(&d);
   c->unchecked = i % 4 != 0; /* the check costs as much as the simulation */
 }

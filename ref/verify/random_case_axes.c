@@ -175,6 +175,7 @@ typedef enum axis {
   TUPLE,
   ALIGN,
   ENTRY_ALIGN,
+  SLOTS,
   SGD,
   MOMENTUM,
   ADAMW,
@@ -250,6 +251,7 @@ static const struct axis_text {
     {"tuple messages", "a message is two tensors", NULL},
     {"align > 1", "a rank's part is padded", "buckets"},
     {"entry alignment", "entries start at multiples of an alignment", NULL},
+    {"bucket slots", "a rank has a given number of bucket slots", NULL},
     {"sgd", NULL, "optimizer"},
     {"momentum", NULL, NULL},
     {"adamw", NULL, NULL},
@@ -355,6 +357,7 @@ int zp_fuzz_on_axis(int32_t axis, const zp_case *c, const zp_verdict *v)
   case TUPLE: return c->synth.tuple && c->cfg.pp > 1;
   case ALIGN: return c->cfg.align > 1;
   case ENTRY_ALIGN: return c->entry_align > 1;
+  case SLOTS: return c->slots > 0 && c->cfg.stage == 2;
   case RATES: return c->rates;
   case CLIP_OFF: return c->clip == 0;
   case CLIP_BINDING: return v->clipped > 0;

@@ -1,6 +1,8 @@
 /* A run through the program that follows the pipeline's events and the slots. */
 #include "needed_records.h"
 
+#include <stdlib.h>
+
 /* Events of the pipeline, and of each the op that recorded it last and the record's number; 0 after
  * a wait for it. */
 enum { FORWARDED, BACKWARDED, NEXT, PREVIOUS, EVENTS };
@@ -44,27 +46,27 @@ static void follow_op(zp_cuda_plan *p, latest *l, int64_t at)
 
 /* A stream that refills a slot in this step waits for the slot's reduction; the next step is
  * ordered after all of this one. */
-static void find_needed_slots(zp_cuda_plan *p)
+static int find_needed_slots(zp_cuda_plan *p)
 {
   const zp_op *ops = p->program[ZP_PHASE_STEP];
-  for (int32_t k = 0; k < p->lay.n_flats; k++) {
-    int refilled[2] = {0, 0};
-    for (int64_t at = p->length[ZP_PHASE_STEP] - 1; at >= 0; at--) {
-      if (ops[at].flat != k) continue;
-      if (ops[at].kind == ZP_OP_ADD) refilled[ops[at].slot & 1] = 1;
-      else if (ops[at].what == ZP_WHAT_GRADIENT)
-        p->needed[at] = (uint8_t)refilled[ops[at].slot & 1];
-    }
+  uint8_t *refilled = calloc((size_t)p->slots + 1, 1);
+  if (!refilled) return -1;
+  for (int64_t at = p->length[ZP_PHASE_STEP] - 1; at >= 0; at--) {
+    if (ops[at].kind == ZP_OP_ADD) refilled[ops[at].slot] = 1;
+    else if (ops[at].what == ZP_WHAT_GRADIENT) p->needed[at] = refilled[ops[at].slot];
   }
+  free(refilled);
+  return 0;
 }
 
-void zp_cuda_find_needed_records(zp_cuda_plan *p)
+int zp_cuda_find_needed_records(zp_cuda_plan *p)
 {
   const int64_t n = p->length[ZP_PHASE_STEP];
   latest l = {0, {0}, {0}};
-  if (p->cfg->stage == 2) find_needed_slots(p);
+  if (p->cfg->stage == 2 && find_needed_slots(p)) return -1;
   for (int64_t i = 0; i < 2 * n; i++)
     follow_op(p, &l, i % n); /* twice: the next step waits for this one, too */
+  return 0;
 }
 
 int zp_cuda_record_is_needed(const zp_cuda_plan *p, const zp_cuda_position *host)

@@ -8,8 +8,8 @@
 #include "plan.h"
 #include "progress.h"
 
-/* Fills p->needed, which is zeroed. */
-void zp_cuda_find_needed_records(zp_cuda_plan *p);
+/* Fills p->needed, which is zeroed. 0, or -1 without memory. */
+int zp_cuda_find_needed_records(zp_cuda_plan *p);
 
 /* 1: some stream waits for the record of the op that is being issued. */
 int zp_cuda_record_is_needed(const zp_cuda_plan *p, const zp_cuda_position *host);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../../../ref/base/invariant.h"
+#include "../../../ref/engine/bucket_slots.h"
 #include "../../../ref/engine/count.h"
 #include "../../../ref/engine/last_sum.h"
 #include "../../../ref/engine/partial.h"
@@ -38,12 +39,14 @@ static int open_program(zp_cuda_plan *p, int32_t phase)
 }
 
 int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int64_t entry_align,
-                      int32_t rank)
+                      int32_t slots, int32_t rank)
 {
   p->cfg = cfg;
   p->at = zp_coord_of(cfg, rank);
   p->block = zp_block_of(cfg, replicas, rank);
   if (zp_block_align(&p->block, entry_align) || open_layout(p)) return -1;
+  p->block.slots = slots;
+  if (cfg->stage == 2) p->slots = zp_slot_count(&p->block.cfg, &p->lay, slots);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     if (open_program(p, phase)) return -1;
   p->needed = calloc((size_t)p->length[ZP_PHASE_STEP] + 1, 1);
@@ -53,8 +56,7 @@ int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, i
   if (zp_last_sums(p->program[ZP_PHASE_STEP], p->length[ZP_PHASE_STEP], p->lay.n_flats, p->is_last,
                    p->mean))
     return -1;
-  zp_cuda_find_needed_records(p);
-  return 0;
+  return zp_cuda_find_needed_records(p);
 }
 
 void zp_cuda_plan_close(zp_cuda_plan *p)

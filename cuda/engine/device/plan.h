@@ -13,6 +13,7 @@ typedef struct zp_cuda_plan {
   zp_layout lay; /* of block.cfg */
   zp_op *program[ZP_PHASES];
   int64_t length[ZP_PHASES];
+  int32_t slots;    /* stage 2: bucket slots, which the ops of a step number; else 0 */
   uint8_t *needed;  /* [length of a step] 1: some stream waits for the op's record, or may */
   uint8_t *is_last; /* [length of a step] 1: a bucket's last sum; its mean follows (STEP-2) */
   int64_t *mean;    /* [lay.n_flats] the position of bucket 0's mean in the step, or -1 */
@@ -20,10 +21,10 @@ typedef struct zp_cuda_plan {
   uint8_t *partial; /* [lay.n_params] 1: its gradient is summed over tp (RED-8) */
 } zp_cuda_plan;
 
-/* cfg is valid, can have so many replicas and this entry alignment, and outlives the plan; *p is
- * zeroed. 0, or -1 without memory. */
+/* cfg is valid, can have so many replicas and this entry alignment, and outlives the plan; slots:
+ * as in the options; *p is zeroed. 0, or -1 without memory. */
 int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int64_t entry_align,
-                      int32_t rank);
+                      int32_t slots, int32_t rank);
 void zp_cuda_plan_close(zp_cuda_plan *p);
 
 /* 0, or ZP_E_INTERNAL in *err. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../../../ref/base/invariant.h"
+#include "../../../ref/engine/bucket_slots.h"
 #include "../../../ref/engine/window.h"
 #include "../device/launch.h"
 #include "../device/needed_records.h"
@@ -11,37 +12,49 @@
 int zp_cuda_buckets_open(zp_cuda_buckets *b, zp_cuda_rank *r)
 {
   b->r = r;
+  const size_t slots = (size_t)r->plan.slots + 1;
   b->flat = calloc((size_t)r->plan.lay.n_flats + 1, sizeof *b->flat);
-  return b->flat ? 0 : zp_cuda_fail(r, ZP_E_MEMORY, "no host memory for the buckets");
+  b->slot = calloc(slots, sizeof *b->slot);
+  b->free = calloc(slots, sizeof *b->free);
+  b->read = calloc(slots, sizeof *b->read);
+  return b->flat && b->slot && b->free && b->read
+             ? 0
+             : zp_cuda_fail(r, ZP_E_MEMORY, "no host memory for the buckets");
 }
 
-int zp_cuda_buckets_open_flat(zp_cuda_buckets *b, zp_cuda_allocations *a, int32_t k)
+int zp_cuda_buckets_open_flat(zp_cuda_buckets *b, int32_t k)
+{
+  for (int32_t i = 0; i < ZP_CUDA_PRODUCERS; i++)
+    ZP_TRY(zp_cuda_create_event(b->r, &b->flat[k].copied[i]));
+  return 0;
+}
+
+int zp_cuda_buckets_open_slots(zp_cuda_buckets *b, zp_cuda_allocations *a)
 {
   const zp_cuda_plan *p = &b->r->plan;
-  zp_cuda_bucket *s = &b->flat[k];
-  for (int32_t i = 0; i < ZP_CUDA_PRODUCERS; i++) ZP_TRY(zp_cuda_create_event(b->r, &s->copied[i]));
-  for (int32_t i = 0; p->cfg->stage == 2 && i < 2; i++) {
-    const int64_t n = zp_widest(&p->lay.flat[k]);
-    ZP_TRY(zp_cuda_allocate_more(a, &a->bytes.planned.slots, &s->slot[i],
-                                 n * zp_cuda_element_bytes(p),
-                                 n * zp_dtype_bytes(zp_cuda_slot_dtype(b->r))));
-    ZP_TRY(zp_cuda_create_event(b->r, &s->free[i]));
+  const int64_t n = zp_slot_elements(&p->lay), size = zp_dtype_bytes(zp_cuda_slot_dtype(b->r));
+  for (int32_t i = 0; i < p->slots; i++) {
+    ZP_TRY(zp_cuda_allocate_more(a, &a->bytes.planned.slots, &b->slot[i],
+                                 n * zp_cuda_element_bytes(p), n * size));
+    ZP_TRY(zp_cuda_create_event(b->r, &b->free[i]));
   }
   return 0;
 }
 
 void zp_cuda_buckets_close(zp_cuda_buckets *b)
 {
-  for (int32_t k = 0; b->flat && k < b->r->plan.lay.n_flats; k++) {
+  for (int32_t k = 0; b->flat && k < b->r->plan.lay.n_flats; k++)
     for (int32_t i = 0; i < ZP_CUDA_PRODUCERS; i++) zp_cuda_destroy_event(b->flat[k].copied[i]);
-    for (int32_t i = 0; i < 2; i++) zp_cuda_destroy_event(b->flat[k].free[i]);
-  }
+  for (int32_t i = 0; b->free && i < b->r->plan.slots; i++) zp_cuda_destroy_event(b->free[i]);
   free(b->flat);
+  free(b->slot);
+  free(b->free);
+  free(b->read);
 }
 
 void zp_cuda_buckets_begin_step(zp_cuda_buckets *b)
 {
-  for (int32_t k = 0; k < b->r->plan.lay.n_flats; k++) b->flat[k].read[0] = b->flat[k].read[1] = 0;
+  for (int32_t i = 0; i < b->r->plan.slots; i++) b->read[i] = 0;
   b->reductions = 0;
   b->known = 0;
   b->after_forward = 0;
@@ -66,7 +79,7 @@ int32_t zp_cuda_slot_dtype(const zp_cuda_rank *r)
 
 char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op, int64_t at)
 {
-  return (char *)b->flat[op->flat].slot[op->slot] + at * zp_dtype_bytes(zp_cuda_slot_dtype(b->r));
+  return (char *)b->slot[op->slot] + at * zp_dtype_bytes(zp_cuda_slot_dtype(b->r));
 }
 
 /* The last reduction that the stream waits for already; NULL: there is no room to remember it. */
@@ -85,14 +98,13 @@ static int64_t *waited_for(zp_cuda_buckets *b, cudaStream_t stream)
 /* The step before is ordered before the compute stream's callbacks, hence before the gradient. */
 int zp_cuda_wait_for_slot(zp_cuda_buckets *b, const zp_op *op, cudaStream_t stream)
 {
-  const zp_cuda_bucket *s = &b->flat[op->flat];
-  const int64_t n = s->read[op->slot];
+  const int64_t n = b->read[op->slot];
   int64_t *waited;
   if (stream == b->r->reduce || n == 0) return 0;
   waited = waited_for(b, stream);
   if (waited && *waited >= n) return 0;
   if (waited) *waited = n;
-  return zp_cuda_wait(b->r, ZP_SYNC_FREE_WAIT, stream, s->free[op->slot]);
+  return zp_cuda_wait(b->r, ZP_SYNC_FREE_WAIT, stream, b->free[op->slot]);
 }
 
 int zp_cuda_add_producer(zp_cuda_buckets *b, const zp_op *op, cudaStream_t stream)
@@ -123,10 +135,9 @@ int zp_cuda_wait_for_producers(zp_cuda_buckets *b, const zp_op *op)
 
 int zp_cuda_release_slot(zp_cuda_buckets *b, const zp_op *op)
 {
-  zp_cuda_bucket *s = &b->flat[op->flat];
-  s->read[op->slot] = ++b->reductions;
+  b->read[op->slot] = ++b->reductions;
   if (!zp_cuda_record_is_needed(&b->r->plan, &b->r->progress.host)) return 0;
-  return zp_cuda_record(b->r, ZP_SYNC_FREE_RECORD, s->free[op->slot], b->r->reduce);
+  return zp_cuda_record(b->r, ZP_SYNC_FREE_RECORD, b->free[op->slot], b->r->reduce);
 }
 
 int zp_cuda_buckets_invariant(const zp_cuda_buckets *b, zp_error *err)
@@ -136,8 +147,10 @@ int zp_cuda_buckets_invariant(const zp_cuda_buckets *b, zp_error *err)
   for (int32_t k = 0; k < b->r->plan.lay.n_flats; k++) {
     const zp_cuda_bucket *s = &b->flat[k];
     ZP_INVARIANT(err, -1, s->producers >= 0 && s->producers <= ZP_CUDA_PRODUCERS);
-    ZP_INVARIANT(err, -1, s->read[0] <= b->reductions && s->read[1] <= b->reductions);
-    ZP_INVARIANT(err, -1, s->read[0] == 0 || s->read[0] != s->read[1]);
+  }
+  for (int32_t i = 0; i < b->r->plan.slots; i++) {
+    ZP_INVARIANT(err, -1, b->slot[i] && b->read[i] <= b->reductions);
+    ZP_INVARIANT(err, -1, i == 0 || b->read[i] == 0 || b->read[i] != b->read[i - 1]);
   }
   return 0;
 }

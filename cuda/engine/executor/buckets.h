@@ -1,7 +1,7 @@
 /* The open bucket of each flat group: the streams that have filled it, and, at stage 2, the slots
- * that buckets use in turn. At most one bucket of a flat group is being filled at a time: the
- * program adds entries in backward order, and reduces a bucket before anything goes into the next.
- * spec: STRM-1, STRM-2 */
+ * that the rank's buckets use in turn. At most one bucket of a flat group is being filled at a
+ * time: the program adds entries in backward order, and reduces a bucket before anything goes into
+ * the next. spec: STRM-1, STRM-2 */
 #ifndef ZP_CUDA_BUCKETS_H
 #define ZP_CUDA_BUCKETS_H
 
@@ -13,9 +13,6 @@ enum { ZP_CUDA_PRODUCERS = 16 };
 enum { ZP_CUDA_KNOWN = 64 };
 
 typedef struct zp_cuda_bucket {
-  void *slot[2];       /* stage 2: (widest) contributions, of zp_cuda_slot_dtype */
-  cudaEvent_t free[2]; /* the reduction that read the slot has ended */
-  int64_t read[2];     /* which of the step's reductions that was, from 1; 0: none yet */
   /* streams that have filled the open bucket, and what each had queued after its last copy */
   int32_t producers;
   cudaStream_t producer[ZP_CUDA_PRODUCERS];
@@ -27,16 +24,22 @@ typedef struct zp_cuda_bucket {
 typedef struct zp_cuda_buckets {
   zp_cuda_rank *r;
   zp_cuda_bucket *flat; /* [lay.n_flats] */
-  int64_t reductions;   /* of slots, in this step */
+  /* [plan.slots] contributions, of zp_cuda_slot_dtype; the reduction that read them has ended;
+   * which of the step's reductions that was, from 1; 0: none yet */
+  void **slot;
+  cudaEvent_t *free;
+  int64_t *read;
+  int64_t reductions; /* of slots, in this step */
   int32_t known;
   cudaStream_t known_stream[ZP_CUDA_KNOWN];
   int64_t known_wait[ZP_CUDA_KNOWN];
   int32_t after_forward; /* 1: reduce is ordered after the step's last forward */
 } zp_cuda_buckets;
 
-/* The list; then each flat group's events and slots. */
+/* The lists; then each flat group's events; and the slots. */
 int zp_cuda_buckets_open(zp_cuda_buckets *b, zp_cuda_rank *r);
-int zp_cuda_buckets_open_flat(zp_cuda_buckets *b, zp_cuda_allocations *a, int32_t k);
+int zp_cuda_buckets_open_flat(zp_cuda_buckets *b, int32_t k);
+int zp_cuda_buckets_open_slots(zp_cuda_buckets *b, zp_cuda_allocations *a);
 void zp_cuda_buckets_close(zp_cuda_buckets *b);
 
 void zp_cuda_buckets_begin_step(zp_cuda_buckets *b);

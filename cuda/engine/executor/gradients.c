@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../../ref/base/invariant.h"
+#include "../../../ref/engine/bucket_slots.h"
 #include "../../../ref/engine/window.h"
 #include "../device/launch.h"
 #include "../device/runs.h"
@@ -374,17 +375,17 @@ static int declare_unused(zp_cuda_gradients *g, int32_t param, int64_t mb)
   return 0;
 }
 
-/* Does grad lie in a slot, or in the window, of the entry's flat group? */
+/* Does grad lie in a slot, or in the window of the entry's flat group? */
 static int is_in_buckets(const zp_cuda_gradients *g, int32_t i, const void *grad)
 {
   const zp_layout *lay = &plan_of(g)->lay;
   const int32_t k = lay->spot[i].flat;
-  const int64_t slot = zp_widest(&lay->flat[k]) * zp_dtype_bytes(zp_cuda_slot_dtype(g->ops->r));
+  const int64_t slot = zp_slot_elements(lay) * zp_dtype_bytes(zp_cuda_slot_dtype(g->ops->r));
   char *window = g->ops->buffers->flat[k].window;
   const char *at = grad;
-  for (int32_t n = 0; n < 2; n++) {
-    const char *from = g->ops->buckets->flat[k].slot[n];
-    if (from && at >= from && at < from + slot) return 1;
+  for (int32_t n = 0; n < plan_of(g)->slots; n++) {
+    const char *from = g->ops->buckets->slot[n];
+    if (at >= from && at < from + slot) return 1;
   }
   return window && at >= window && at < zp_cuda_sum(plan_of(g), window, zp_padded(&lay->flat[k]));
 }
@@ -440,7 +441,7 @@ static int is_slot_taken(const zp_cuda_gradients *g, const zp_op *op)
 {
   const zp_op *before = &plan_of(g)->program[ZP_PHASE_STEP][g->next];
   for (; before < op; before++)
-    if (before->kind != ZP_OP_ADD && before->flat == op->flat && before->slot == op->slot) return 1;
+    if (before->kind != ZP_OP_ADD && before->slot == op->slot) return 1;
   return 0;
 }
 

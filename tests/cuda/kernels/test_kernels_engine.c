@@ -46,8 +46,8 @@ static void add(job *j, zp_rank *r, const zp_op *op)
   if (r->used[i]) run[0].in = (const char *)r->arrived[i] + op->offset * size;
   if (r->cfg->stage == 2) { /* with the last element comes the padding */
     const int64_t from = at - op->bucket * f->capacity, end = from + op->count;
-    run[0].out = (char *)s->slot[op->slot] + from * size;
-    run[1].out = (char *)s->slot[op->slot] + (from + run[0].count) * size;
+    run[0].out = (char *)r->slot[op->slot] + from * size;
+    run[1].out = (char *)r->slot[op->slot] + (from + run[0].count) * size;
     if (end == zp_bucket_numel(f, op->bucket))
       run[1].count += zp_bucket_padded(f, op->bucket) - end;
   } else if (exact) {
