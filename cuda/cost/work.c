@@ -166,7 +166,7 @@ typedef struct bucket_sizes {
 static bucket_sizes sizes_of(const context *c, const rank_view *r, const zp_op *op)
 {
   bucket_sizes s = {.precision = (double)zp_dtype_bytes(c->p->cfg->precision),
-                    .sum = (double)zp_sum_bytes(c->p->cfg->reduce)};
+                    .sum = (double)zp_kept_sum_bytes(c->p->cfg->stage, c->p->cfg->reduce)};
   const zp_config *cfg = &r->plan.block.cfg;
   if (op->flat < 0 || op->bucket < 0) return s;
   s.whole = (double)zp_whole_range(&r->plan.lay.flat[op->flat], op->bucket).count;
@@ -199,16 +199,22 @@ static zp_work sum_of(const context *c, const rank_view *r, const zp_op *op, buc
   return kernels(c, ZP_WORK_SUM, 1, bytes);
 }
 
-/* Sums between replicas, stages and tp ranks, of the rank's part: limbs are normalized, a further
- * use of a tied entry is added, or all members' parts are. */
+/* Sums between replicas, stages and tp ranks, of the rank's part: limbs are normalized, or packed
+ * sums become limbs and are packed again; a further use of a tied entry is added, or all members'
+ * parts are. */
 static zp_work further_sum_of(const context *c, const rank_view *r, const zp_op *op, int32_t part,
                               bucket_sizes s)
 {
   const double members = zp_block_group_size(&r->plan.block, op->group, op->key);
   const int exact = c->p->cfg->reduce == ZP_EXACT;
-  const double adds = exact || c->size->native ? 0 : 4 * (members + 1); /* after an all-gather */
+  const int packed = zp_is_packed(c->p->cfg->stage, c->p->cfg->reduce);
+  const double repack = s.sum + 8 * ZP_LIMBS;
+  const double adds = packed                     ? repack
+                      : exact || c->size->native ? 0
+                                                 : 4 * (members + 1); /* after an all-gather */
   if (op->what == ZP_WHAT_PARTIAL) { /* packed (exact: and normalized); added, and back */
     const double n = (double)(exact ? op->count / ZP_LIMBS : op->count);
+    if (packed) return kernels(c, ZP_WORK_SUM, 1, n * repack);
     if (part == 0) return kernels(c, ZP_WORK_SUM, 1 + exact, n * (exact ? 4 : 2) * s.sum);
     return kernels(c, ZP_WORK_SUM, adds > 0 ? 2 : 1, n * (adds + 2 * s.sum));
   }
@@ -216,7 +222,8 @@ static zp_work further_sum_of(const context *c, const rank_view *r, const zp_op 
   double uses = 0; /* further ones of a tied entry */
   for (int32_t k = 0; op->what == ZP_WHAT_TIED && k < r->plan.lay.n_flats; k++)
     uses += k != op->flat && r->plan.lay.flat[k].tied == op->key;
-  return kernels(c, ZP_WORK_SUM, uses + exact, s.local * (3 * uses + 2 * exact) * s.sum);
+  const double carried = packed ? repack : 2 * exact * s.sum;
+  return kernels(c, ZP_WORK_SUM, uses + exact, s.local * (3 * uses * s.sum + carried));
 }
 
 static zp_work reduction(const context *c, rank_view *r, const zp_op *op, int32_t part,

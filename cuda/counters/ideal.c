@@ -7,6 +7,7 @@
  *                              parameter                                        (28 + p) / D
  *   norm                       reads the sums                                          4 / D
  *   means of exact sums        read 72 bytes of limbs, write the mean, count squares  76 / D
+ *                              stage 2: 40 bytes                                      44 / D
  *
  * Stage 2, of each micro-batch; a mere copy of the caller's gradient into a bucket is not the
  * engine's own:
@@ -14,7 +15,7 @@
  *                              adds to the sum, from the second micro-batch on       12 / D
  *   ordered                    reads all members' parts                                    p
  *                              writes the sum, and from the second one on reads it 4, 8 / D
- *   exact                      the same with sums of 72 bytes                 p, 72, 144 / D
+ *   exact                      the same with sums of 40 bytes                  p, 40, 80 / D
  *
  * Stages 0 and 1:
  *   window                     reads the gradient, writes the sum                      p + 4
@@ -24,8 +25,6 @@
  *
  * The buffers of communications are counted apart. */
 #include "counters.h"
-
-static const double limbs = 72; /* bytes of an exact sum (RED-5) */
 
 static int is_known(const zp_counters_job *job)
 {
@@ -37,10 +36,17 @@ static int is_known(const zp_counters_job *job)
   return 1;
 }
 
+/* Of an exact sum 72, packed 40. RED-5, SUM-8 */
+static double bytes_of_sum(const zp_config *c)
+{
+  if (c->reduce != ZP_EXACT) return 4;
+  return c->stage == 2 ? 40 : 72;
+}
+
 static double of_reduction(const zp_counters_job *job, double p, double share)
 {
   const zp_config *c = job->cfg;
-  const double M = (double)c->micro_batches, sum = c->reduce == ZP_EXACT ? limbs : 4;
+  const double M = (double)c->micro_batches, sum = bytes_of_sum(c);
   const double window = M * (p + sum) + (M - 1) * sum;
   if (c->stage < 2 && c->reduce == ZP_ORDERED && !job->native) return window + 4 + 4 * share;
   if (c->stage < 2) return window;
@@ -53,7 +59,7 @@ double zp_counters_ideal(const zp_counters_job *job)
   const zp_config *c = job->cfg;
   const double p = (double)zp_dtype_bytes(c->precision);
   const double share = c->stage == 0 ? 1 : 1.0 / c->dp;
-  const double mean = c->reduce == ZP_EXACT ? limbs + 4 : 4;
+  const double mean = c->reduce == ZP_EXACT ? bytes_of_sum(c) + 4 : 4;
   if (!is_known(job)) return -1;
   return of_reduction(job, p, share) + (mean + 28 + p) * share;
 }

@@ -189,6 +189,29 @@ static zp_launch make_add_exact(uint64_t *state, char *host, char *base, void *p
   return zp_launch_limbs(((zp_add_params *)params)->n, 2);
 }
 
+/* All words are the limbs of some packed sum. */
+static void fill_packed(uint64_t *state, char *to, int64_t n)
+{
+  for (int64_t i = 0; i < 10 * n; i++) {
+    uint32_t word = (uint32_t)next(state);
+    if (i >= 8 * n) word = i % 2 == 0 ? word : 0; /* small top limbs */
+    memcpy(to + i * 4, &word, sizeof word);
+  }
+}
+
+static zp_launch make_add_packed(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_add_params *p = params;
+  add(state, host, base, params, 0);
+  fill_packed(state, slot(host, 2), p->n);
+  if (below(state, 3) != 0) return zp_launch_limbs(p->n, 1);
+  p->dtype = ZP_I64; /* a further use of a tied key */
+  p->members = 1;
+  p->own = 0;
+  fill_packed(state, slot(host, 1), p->n);
+  return zp_launch_limbs(p->n, 2);
+}
+
 /* Limbs below 2^32, the last one small, as after normalization. */
 static void fill_limbs(uint64_t *state, char *to, int64_t n, int wide)
 {
@@ -226,6 +249,32 @@ static zp_launch mean(uint64_t *state, char *host, char *base, void *params, int
 static zp_launch make_mean_ordered(uint64_t *s, char *host, char *base, void *params)
 {
   return mean(s, host, base, params, 0);
+}
+
+static zp_launch repack(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_packed_params *p = params;
+  p->packed = slot(base, 1);
+  p->n = ROOM;
+  fill_limbs(state, slot(host, 0), ROOM, 1);
+  fill_packed(state, slot(host, 1), ROOM);
+  make_runs(state, base, 0, 0, 72, 72, &p->runs);
+  return zp_launch_limb_runs(p->runs.here, p->runs.n);
+}
+
+static zp_launch make_mean_packed(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_squares_params *p = params;
+  p->divisor = 1 + below(state, 24 * 16);
+  p->packed = slot(base, 0);
+  p->n = ROOM;
+  fill_packed(state, slot(host, 0), ROOM);
+  p->tally = (zp_tally *)(void *)slot(base, 2);
+  p->nonfinite = (int64_t *)(void *)slot(base, 3);
+  make_runs(state, base, 1, 0, 4, 4, &p->runs);
+  for (int32_t i = 0; i < p->runs.n; i++) p->runs.here[i].at = below(state, 2);
+  p->lanes = zp_squares_lanes(p->runs.here, p->runs.n);
+  return zp_launch_mean_exact(p->runs.here, p->runs.n);
 }
 
 static zp_launch make_mean_exact(uint64_t *s, char *host, char *base, void *params)
@@ -431,9 +480,13 @@ int zp_kernel_check(int64_t rounds, uint64_t seed, FILE *out)
       CHECK(squares, make_squares, BYTES),
       CHECK(add_ordered, make_add_ordered, [2] = FP32),
       CHECK(add_exact, make_add_exact, BYTES),
+      CHECK(add_packed, make_add_packed, BYTES),
       CHECK(settle, make_settle, BYTES),
+      CHECK(unpack_sums, repack, BYTES),
+      CHECK(pack_sums, repack, BYTES),
       CHECK(mean_ordered, make_mean_ordered, BYTES),
       CHECK(mean_exact, make_mean_exact, BYTES),
+      CHECK(mean_packed, make_mean_packed, BYTES),
       CHECK(update, make_update, [1] = FP32, [2] = FP32, [3] = FP32, [4] = OF_UPDATE),
       CHECK(write, make_write, BYTES),
       CHECK(loss, make_loss, BYTES),

@@ -348,6 +348,13 @@ static int gradients(zp_hb_walk *b, int64_t pc)
 
 /* ---- The end of the step --------------------------------------------------------------------- */
 
+/* Packed sums are limbs where NCCL adds them, and are packed again afterwards. SUM-8 */
+static void pack_again(zp_hb_walk *b, int64_t pc)
+{
+  if (zp_is_packed(b->p->cfg->stage, b->p->cfg->reduce))
+    zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
+}
+
 /* Added in place; NCCL adds limbs and, with `native`, fp32. */
 static void replica(zp_hb_walk *b, int64_t pc)
 {
@@ -356,6 +363,7 @@ static void replica(zp_hb_walk *b, int64_t pc)
   if (exact) v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 0);
   access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
   access_sums(b, &b->op[pc], b->op[pc].flat, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), ZP_WRITES);
+  if (exact) pack_again(b, pc);
   if (!exact && !b->c->native) {
     v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
     access_sums(b, &b->op[pc], b->op[pc].flat, v, ZP_WRITES);
@@ -377,6 +385,7 @@ static void tied(zp_hb_walk *b, int64_t pc)
   for (int32_t k = 0; k < b->lay.n_flats; k++)
     if (k != op->flat && b->lay.flat[k].tied == op->key) access_sums(b, op, k, v, ZP_READS);
   access_sums(b, op, op->flat, zp_hb_add_comm(b, ZP_HB_REDUCE, pc, 1), ZP_WRITES);
+  if (exact) pack_again(b, pc);
   if (!exact && !b->c->native) {
     v = zp_hb_add_work(b, ZP_HB_REDUCE, ZP_HB_OP, pc, -1, 2);
     access_sums(b, op, op->flat, v, ZP_WRITES);

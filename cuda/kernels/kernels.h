@@ -18,6 +18,7 @@
 #include "../../ref/num/decide.h"
 #include "../../ref/num/exact.h"
 #include "../../ref/num/optim.h"
+#include "../../ref/num/packed.h"
 #include "../../ref/num/scaler.h"
 #include "../../ref/num/value.h"
 #include "../../ref/plan/dtype.h"
@@ -41,8 +42,9 @@ enum { ZP_STAGE_ELEMENTS = 256 };
 enum { ZP_RUNS_HERE = 16 };
 
 /* A run of `count` consecutive elements. in: the source, NULL for zeros. out: the destination. at:
- * for zp_kernel_update, the run's first element in the shard's arrays; for zp_kernel_mean_ordered
- * and _mean_exact, 1: the run's squares are counted, 0: not. first_tile: set by zp_runs_lay. */
+ * for zp_kernel_update, the run's first element in the shard's arrays, and for zp_kernel_pack_sums
+ * and _unpack_sums in those of packed sums; for zp_kernel_mean_ordered, _mean_exact and
+ * _mean_packed, 1: the run's squares are counted, 0: not. first_tile: set by zp_runs_lay. */
 typedef struct zp_memory_run {
   const void *in;
   void *out;
@@ -141,10 +143,14 @@ typedef struct zp_scatter_params {
  * zp_kernel_mean_ordered (in: fp32), zp_kernel_mean_exact (in: 9 limbs an element): the same of the
  * means of sums, which they divide by `divisor`, D·M; of runs with at = 0 they only count the
  * non-finite means. _mean_exact stores the means (out: fp32), _mean_ordered does not.
- * spec: SUM-1 … SUM-4, SUM-7, RED-2, RED-4, STAT-2, STAT-3 */
+ * zp_kernel_mean_packed: the same of n packed sums, whose first words become the means; out is
+ * where a run's lie.
+ * spec: SUM-1 … SUM-4, SUM-7, SUM-8, RED-2, RED-4, STAT-2, STAT-3 */
 typedef struct zp_squares_params {
   int32_t dtype, lanes; /* dtype: for zp_kernel_squares only */
   int64_t divisor;      /* for the others only */
+  void *packed;         /* packed sums of n elements: for _mean_packed only */
+  int64_t n;
   zp_tally *tally;
   int64_t *nonfinite;
   zp_memory_runs runs;
@@ -155,7 +161,8 @@ typedef struct zp_squares_params {
  * Member r's part is at own_in if r == own (-1: none), else at parts + r * stride bytes.
  * dtype of the parts: fp32, bf16, fp16; for _exact also ZP_I64, 9 limbs an element, where each part
  * is carried before it is added. out: fp32, or 9 limbs an element; overlaps no part.
- * spec: RED-4, RED-5, TIE-2, SUM-6 */
+ * zp_kernel_add_packed: as _exact, but out and parts of dtype ZP_I64 are n packed sums.
+ * spec: RED-4, RED-5, TIE-2, SUM-6, SUM-8 */
 typedef struct zp_add_params {
   int32_t dtype, members, own, first;
   int64_t n, stride;
@@ -168,6 +175,15 @@ typedef struct zp_settle_params {
   int64_t n;
   int64_t *limbs;
 } zp_settle_params;
+
+/* zp_kernel_unpack_sums: runs of n packed sums, from element run.at on, as limbs (out: 9 an
+ * element), which can be added by integer additions. zp_kernel_pack_sums: limbs (in), carried or
+ * not, as packed sums. spec: SUM-6, SUM-8, RED-5 */
+typedef struct zp_packed_params {
+  void *packed; /* of n elements: low, top (ref/num/packed.h), one after the other */
+  int64_t n;
+  zp_memory_runs runs;
+} zp_packed_params;
 
 /* zp_kernel_update: the optimizer on the shard's elements at run.at … run.at + run.count - 1, and
  * their rounding to `dtype` at run.out. Elements from `real` on are padding: rounded only, as all
@@ -237,9 +253,9 @@ typedef struct zp_decide_params {
 /* ---- Launches -------------------------------------------------------------------------------- */
 
 /* Shared memory of zp_kernel_squares and _mean_ordered, and, before the staged limbs, of
- * _mean_exact: 32 pairs of bins (SUM-2), with a column for each lane that has elements, so that no
- * two threads of a warp add to the same bin; pairs summed over the lanes; limbs; the non-finite
- * count. */
+ * _mean_exact and _mean_packed: 32 pairs of bins (SUM-2), with a column for each lane that has
+ * elements, so that no two threads of a warp add to the same bin; pairs summed over the lanes;
+ * limbs; the non-finite count. */
 enum { ZP_LANES = 32 };
 typedef struct zp_squares_shared {
   int64_t total[2 * ZP_SQ_BINS];
@@ -262,7 +278,7 @@ typedef struct zp_launch {
  */
 zp_launch zp_launch_runs(const zp_memory_run *run, int32_t n);
 
-/* The launch of zp_kernel_gather_exact.
+/* The launch of zp_kernel_gather_exact, _unpack_sums and _pack_sums.
  * run: (n), laid by zp_runs_lay, in host memory. Errors: none.
  * spec: RED-5, PART-9
  */
@@ -281,7 +297,7 @@ int32_t zp_squares_lanes(const zp_memory_run *run, int32_t n);
  */
 zp_launch zp_launch_squares(const zp_memory_run *run, int32_t n);
 
-/* The launch of zp_kernel_mean_exact.
+/* The launch of zp_kernel_mean_exact and _mean_packed.
  * run: (n), laid by zp_runs_lay, in host memory. Errors: none.
  * spec: RED-5, STAT-2
  */
@@ -293,7 +309,8 @@ zp_launch zp_launch_mean_exact(const zp_memory_run *run, int32_t n);
  */
 zp_launch zp_launch_elements(int64_t n);
 
-/* The launch of zp_kernel_add_exact (stages 2) and _settle (stages 1).
+/* The launch of zp_kernel_add_exact (stages 2), _add_packed (2 if parts are sums, else 1) and
+ * _settle (stages 1).
  * n: elements, >= 0. stages: of ZP_STAGE_ELEMENTS in shared memory. Errors: none.
  * spec: RED-5
  */
@@ -314,7 +331,13 @@ zp_launch zp_launch_one(void);
   X(scatter)                                                                                       \
   X(squares)                                                                                       \
   X(add_ordered)                                                                                   \
-  X(add_exact) X(settle) X(mean_ordered) X(mean_exact) X(update) X(write) X(loss) X(pack) X(decide)
+  X(add_exact)                                                                                     \
+  X(add_packed)                                                                                    \
+  X(settle)                                                                                        \
+  X(unpack_sums)                                                                                   \
+  X(pack_sums)                                                                                     \
+  X(mean_ordered)                                                                                  \
+  X(mean_exact) X(mean_packed) X(update) X(write) X(loss) X(pack) X(decide)
 #define ZP_KERNEL_HANDLE(name) extern const void *const zp_kernel_##name;
 ZP_KERNELS(ZP_KERNEL_HANDLE)
 #undef ZP_KERNEL_HANDLE

@@ -2,7 +2,7 @@
  * Their meaning is unchanged: each external function is declared here first, as static and under
  * another name (which differs from the library's); for nvcc `static` becomes `static __device__`;
  * and three names that two files use for different helpers are renamed.
- * spec: NUM-1 … NUM-3, SUM-1 … SUM-7, NORM-1, NORM-2, OPT-3
+ * spec: NUM-1 … NUM-3, SUM-1 … SUM-8, NORM-1, NORM-2, OPT-3
  */
 #ifndef ZP_CUDA_REF_NUM_H
 #define ZP_CUDA_REF_NUM_H
@@ -29,6 +29,8 @@
 #define zp_val_add_f16 zp_dev_val_add_f16
 #define zp_val_normalise zp_dev_val_normalise
 #define zp_val_mean_f32 zp_dev_val_mean_f32
+#define zp_val_pack zp_dev_val_pack
+#define zp_val_unpack zp_dev_val_unpack
 #define zp_norm_f64 zp_dev_norm_f64
 #define zp_norm_f32 zp_dev_norm_f32
 #define zp_ordered_add_f32 zp_dev_ordered_add_f32
@@ -83,6 +85,9 @@ ZP_FN void zp_val_add_bf16(int64_t *limbs, const uint16_t *x, int64_t n);
 ZP_FN void zp_val_add_f16(int64_t *limbs, const uint16_t *x, int64_t n);
 ZP_FN void zp_val_normalise(int64_t *limbs, int64_t n);
 ZP_FN uint32_t zp_val_mean_f32(const int64_t limb[9], int64_t divisor);
+ZP_FN void zp_val_pack(const int64_t limb[9], uint32_t *low, int64_t *top, int64_t n, int64_t i);
+ZP_FN void zp_val_unpack(int64_t limb[9], const uint32_t *low, const int64_t *top, int64_t n,
+                         int64_t i);
 ZP_FN uint64_t zp_norm_f64(const int64_t limb[20]);
 ZP_FN uint32_t zp_norm_f32(const int64_t limb[20]);
 ZP_FN void zp_ordered_add_f32(float *acc, const float *x, int64_t n);
@@ -125,6 +130,8 @@ ZP_FN int32_t zp_agree_same(const int64_t sums[16], int64_t ranks);
 #include "../../ref/num/value_mean.c"
 #undef rounded
 #undef take_word
+
+#include "../../ref/num/packed.c"
 
 #include "../../ref/num/norm.c"
 #include "../../ref/num/optim.c"

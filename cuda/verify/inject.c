@@ -131,7 +131,7 @@ static void reset_slot(const zp_injector *j, zp_cuda_action *a)
       run->in = in_first_slot(j, a->op, run->in);
       run->out = (void *)(uintptr_t)in_first_slot(j, a->op, run->out);
     }
-  } else if (a->kernel == zp_kernel_add_ordered || a->kernel == zp_kernel_add_exact) {
+  } else if (a->kernel == zp_kernel_add_ordered || a->kernel == zp_kernel_add_packed) {
     zp_add_params *add = a->params;
     add->own_in = in_first_slot(j, a->op, add->own_in);
   } else if (a->kind == ZP_CUDA_COMMUNICATE) {
@@ -146,7 +146,7 @@ static void share_slot(const zp_injector *j, zp_cuda_action *a)
   void *other = arrays.slot[a->op->slot == 0];
   if (a->op->what != ZP_WHAT_GRADIENT) return;
   if (a->kind == ZP_CUDA_COMMUNICATE) a->recv = other;
-  if (a->kernel != zp_kernel_add_ordered && a->kernel != zp_kernel_add_exact) return;
+  if (a->kernel != zp_kernel_add_ordered && a->kernel != zp_kernel_add_packed) return;
   if (((zp_add_params *)a->params)->parts) ((zp_add_params *)a->params)->parts = other;
 }
 

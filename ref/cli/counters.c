@@ -27,7 +27,7 @@ typedef struct counters_args {
 static const struct argp_option options[] = {
     {"sums", KEY_SUMS, "native|ordered|exact", 0,
      "native (default, unless --reduce=exact): NCCL adds in fp32; ordered: in a fixed order; "
-     "exact: in an accumulator of 72 bytes an element",
+     "exact: in an accumulator of 72 bytes an element, at ZeRO stage 2 of 40",
      0},
     {"offload", KEY_OFFLOAD, NULL, 0, "masters and moments in pinned host memory", 0},
     {"entry-align", KEY_ENTRY_ALIGN, "N", 0,

@@ -9,7 +9,8 @@
  *   REDUCE_SCATTER  send: D parts of count elements of dtype; recv: part r of the reduction, of
  *                   zp_result_dtype; redop ORDERED, EXACT (result: ZP_LIMBS int64 an element)
  *                   or SUM
- *   ALL_REDUCE      send: count elements of dtype; recv: count of the result; redop as above
+ *   ALL_REDUCE      send: count elements of dtype; recv: count of the result; redop as above; with
+ *                   SUM, send may be recv, for all members
  *   ALL_GATHER      send: count elements of dtype; recv: D·count
  *   GATHER          the same, recv on member root only
  *   P2P             out_msg to, and in_msg from, the member root of ZP_GROUP_PP, either may be
@@ -51,7 +52,8 @@ int32_t zp_result_dtype(int32_t redop);
 int64_t zp_result_width(int32_t redop);
 
 /* Reduces members' buffers in[0..members-1] (n elements of dtype each, member order) into out, as
- * redop says: the one definition of the arithmetic, used by every backend. out may be no in[r].
+ * redop says: the one definition of the arithmetic, used by every backend. out may be no in[r], but
+ * for SUM in[0].
  * spec: RED-4, RED-5 */
 void zp_reduce_members(int32_t redop, int32_t dtype, int32_t members, const void *const *in,
                        int64_t n, void *out);

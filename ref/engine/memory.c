@@ -27,11 +27,11 @@ static int64_t entries_of(const zp_config *cfg, const zp_layout *lay, int32_t k)
 static void add_flat(const zp_config *cfg, const zp_layout *lay, int32_t k, zp_memory *m)
 {
   const zp_flat *f = &lay->flat[k];
-  const int64_t extent = zp_extent(f, cfg->stage), sum = zp_sum_bytes(cfg->reduce);
+  const int64_t extent = zp_extent(f, cfg->stage), sum = zp_kept_sum_bytes(cfg->stage, cfg->reduce);
   if (cfg->stage < 2) m->window += zp_padded(f) * sum;
   else m->reduced += extent * sum;
   if (f->use != 0) return; /* further uses of a tied key are added to the first one's sum */
-  if (cfg->reduce == ZP_EXACT) m->mean += extent * 4;
+  if (cfg->reduce == ZP_EXACT && cfg->stage < 2) m->mean += extent * 4;
   m->state += 3 * extent * 4;
 }
 

@@ -13,7 +13,8 @@ typedef struct zp_memory {
   int64_t window;  /* stages 0, 1: sums of this rank's micro-batches, reduced in place */
   int64_t slots;   /* stage 2: zp_slot_count buckets, in the precision */
   int64_t reduced; /* stage 2: sums over the ranks */
-  int64_t mean;    /* `exact`: of the sums; fp32 sums are divided where they are read */
+  int64_t mean;    /* stages 0, 1, `exact`: of the sums. Packed sums become their means, and fp32
+                      sums are divided where they are read */
   int64_t state;   /* masters and two moments */
   int64_t scratch; /* what is sent and received of one bucket */
 } zp_memory;

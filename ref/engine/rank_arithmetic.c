@@ -7,6 +7,7 @@
 #include "../num/decide.h"
 #include "../num/nonfinite.h"
 #include "../num/ordered.h"
+#include "../num/packed.h"
 #include "../num/value.h"
 #include "count.h"
 #include "rank_internal.h"
@@ -90,13 +91,25 @@ static void mean_in_place(float *sum, int64_t divisor, int64_t n)
   }
 }
 
+/* The means replace the first words of the packed sums. SUM-8 */
+static void mean_of_packed(zp_packed p, int64_t divisor)
+{
+  for (int64_t i = 0; i < p.n; i++) {
+    int64_t limb[ZP_LIMBS];
+    zp_val_unpack(limb, p.low, p.top, p.n, i);
+    p.low[i] = zp_val_mean_f32(limb, divisor);
+  }
+}
+
 /* Divides by D·M: in fp64 rounded to fp32, or with the one rounding of exact sums. RED-2 */
 static void run_mean(zp_rank *r, const zp_op *op)
 {
   const int64_t n = zp_rank_range(r, op->flat, op->bucket).count;
   const int64_t divisor = r->cfg->micro_batches * r->cfg->dp;
   float *mean = zp_held_of(r, op->flat, op->bucket, ZP_WHAT_GRADIENT);
-  if (r->cfg->reduce == ZP_EXACT) {
+  if (zp_is_packed(r->cfg->stage, r->cfg->reduce)) {
+    mean_of_packed(zp_packed_of(r, op->flat, op->bucket), divisor);
+  } else if (r->cfg->reduce == ZP_EXACT) {
     const int64_t *limbs = zp_sums_of(r, op->flat, op->bucket);
     for (int64_t i = 0; i < n; i++) {
       const uint32_t bits = zp_val_mean_f32(limbs + i * ZP_LIMBS, divisor);

@@ -4,6 +4,7 @@
 
 #include "../num/agree.h"
 #include "../num/ordered.h"
+#include "../num/packed.h"
 #include "../num/value.h"
 #include "log.h"
 #include "partial.h"
@@ -35,6 +36,61 @@ static void settle(const zp_rank *r, void *sums, int64_t n)
   if (r->cfg->reduce == ZP_EXACT) zp_val_normalise(sums, n);
 }
 
+/* ---- Packed sums. SUM-8 ---------------------------------------------------------------------- */
+
+static int is_packed(const zp_rank *r)
+{
+  return zp_is_packed(r->cfg->stage, r->cfg->reduce);
+}
+
+/* Elements from … from + n - 1 as limbs, which can travel. */
+static void unpack_sums(zp_packed p, int64_t from, int64_t n, int64_t *limbs)
+{
+  for (int64_t i = 0; i < n; i++) zp_val_unpack(limbs + i * ZP_LIMBS, p.low, p.top, p.n, from + i);
+}
+
+/* And back, with the carries. */
+static void pack_sums(zp_packed p, int64_t from, int64_t n, int64_t *limbs)
+{
+  zp_val_normalise(limbs, n);
+  for (int64_t i = 0; i < n; i++) zp_val_pack(limbs + i * ZP_LIMBS, p.low, p.top, p.n, from + i);
+}
+
+/* Adds limbs, carried or not, to element i. SUM-6 */
+static void add_to_one(zp_packed p, int64_t i, const int64_t *limb)
+{
+  int64_t sum[ZP_LIMBS];
+  unpack_sums(p, i, 1, sum);
+  zp_limbs_merge(sum, limb, ZP_LIMBS);
+  pack_sums(p, i, 1, sum);
+}
+
+/* Adds limbs of all elements. */
+static void add_to_packed(zp_packed p, const int64_t *limbs)
+{
+  for (int64_t i = 0; i < p.n; i++) add_to_one(p, i, limbs + i * ZP_LIMBS);
+}
+
+static void add_packed(zp_packed into, zp_packed from)
+{
+  for (int64_t i = 0; i < into.n; i++) {
+    int64_t limb[ZP_LIMBS];
+    unpack_sums(from, i, 1, limb);
+    add_to_one(into, i, limb);
+  }
+}
+
+/* What is sent of the bucket's packed sums; the result takes its place. */
+static void request_packed(zp_rank *r, const zp_op *op)
+{
+  const zp_packed p = zp_packed_of(r, op->flat, op->bucket);
+  unpack_sums(p, 0, p.n, r->scratch_recv);
+  r->request.send = r->scratch_recv;
+  r->request.recv = r->scratch_recv;
+}
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
 static void request_gradient(zp_rank *r, const zp_op *op)
 {
   zp_flat_state *s = &r->flat[op->flat];
@@ -59,9 +115,16 @@ static void request_tied(zp_rank *r, const zp_op *op)
 {
   const int64_t n = zp_rank_range(r, op->flat, op->bucket).count;
   void *sum = zp_sums_of(r, op->flat, op->bucket);
-  for (int32_t k = 0; k < r->lay.n_flats; k++)
-    if (k != op->flat && r->lay.flat[k].tied == op->key)
-      add_sums(r, sum, zp_sums_of(r, k, op->bucket), n);
+  for (int32_t k = 0; k < r->lay.n_flats; k++) {
+    if (k == op->flat || r->lay.flat[k].tied != op->key) continue;
+    if (is_packed(r))
+      add_packed(zp_packed_of(r, op->flat, op->bucket), zp_packed_of(r, k, op->bucket));
+    else add_sums(r, sum, zp_sums_of(r, k, op->bucket), n);
+  }
+  if (is_packed(r)) {
+    request_packed(r, op);
+    return;
+  }
   settle(r, sum, n);
   r->request.send = sum;
   r->request.recv = r->scratch_recv;
@@ -79,8 +142,13 @@ static int64_t copy_partial(zp_rank *r, const zp_op *op, char *packed, int back)
   for (; g.count > 0; g = zp_piece_next(&r->block.cfg, &r->lay, op->flat, p, g.i)) {
     char *sum = sums + g.in * size, *at = packed + n * size;
     if (!zp_is_partial(r->cfg, g.param)) continue;
-    memcpy(back ? sum : at, back ? at : sum, (size_t)(g.count * size));
     n += g.count;
+    if (is_packed(r)) {
+      const zp_packed of = zp_packed_of(r, op->flat, op->bucket);
+      (back ? pack_sums : unpack_sums)(of, g.in, g.count, (int64_t *)(void *)at);
+      continue;
+    }
+    memcpy(back ? sum : at, back ? at : sum, (size_t)(g.count * size));
   }
   return n;
 }
@@ -95,6 +163,10 @@ static void request_partial(zp_rank *r, const zp_op *op)
 static void request_replica(zp_rank *r, const zp_op *op)
 {
   void *sum = zp_sums_of(r, op->flat, op->bucket);
+  if (is_packed(r)) {
+    request_packed(r, op);
+    return;
+  }
   settle(r, sum, zp_rank_range(r, op->flat, op->bucket).count);
   r->request.send = sum;
   r->request.recv = r->scratch_recv;
@@ -195,9 +267,22 @@ static void finish_gradient(zp_rank *r, const zp_op *op)
 {
   const int64_t n = zp_rank_range(r, op->flat, op->bucket).count;
   void *sum = zp_sums_of(r, op->flat, op->bucket);
-  if (r->cfg->stage < 2 || op->mb == 0)
+  if (is_packed(r) && op->mb == 0)
+    pack_sums(zp_packed_of(r, op->flat, op->bucket), 0, n, r->scratch_recv);
+  else if (is_packed(r)) add_to_packed(zp_packed_of(r, op->flat, op->bucket), r->scratch_recv);
+  else if (r->cfg->stage < 2 || op->mb == 0)
     memcpy(sum, r->scratch_recv, (size_t)(n * zp_sum_bytes(r->cfg->reduce)));
   else add_sums(r, sum, r->scratch_recv, n);
+}
+
+/* Sums that were added up beyond the data-parallel group. */
+static void finish_sums(zp_rank *r, const zp_op *op)
+{
+  const int64_t n = zp_rank_range(r, op->flat, op->bucket).count;
+  if (is_packed(r)) pack_sums(zp_packed_of(r, op->flat, op->bucket), 0, n, r->scratch_recv);
+  else
+    memcpy(zp_sums_of(r, op->flat, op->bucket), r->scratch_recv,
+           (size_t)(n * zp_sum_bytes(r->cfg->reduce)));
 }
 
 /* The gathered bucket goes back into the parameters. STEP-8 */
@@ -291,8 +376,6 @@ int zp_rank_finish(zp_rank *r, const zp_op *op)
   if (op->kind == ZP_OP_ALL_GATHER) finish_gather(r, op);
   if (op->what == ZP_WHAT_GRADIENT) finish_gradient(r, op);
   if (op->what == ZP_WHAT_PARTIAL) (void)copy_partial(r, op, r->scratch_recv, 1);
-  if (op->what == ZP_WHAT_TIED || op->what == ZP_WHAT_REPLICA)
-    memcpy(zp_sums_of(r, op->flat, op->bucket), r->scratch_recv,
-           (size_t)(zp_rank_range(r, op->flat, op->bucket).count * zp_sum_bytes(r->cfg->reduce)));
+  if (op->what == ZP_WHAT_TIED || op->what == ZP_WHAT_REPLICA) finish_sums(r, op);
   return 0;
 }

@@ -34,14 +34,14 @@ static void lay_flat(zp_rank *r, zp_arena *a, int32_t k)
 {
   const zp_config *cfg = r->cfg;
   const zp_flat *f = &r->lay.flat[k];
-  const int64_t sum = zp_sum_bytes(cfg->reduce);
+  const int64_t sum = zp_kept_sum_bytes(cfg->stage, cfg->reduce);
   zp_flat_state s;
   memset(&s, 0, sizeof s);
   s.extent = zp_extent(f, cfg->stage);
   if (cfg->stage < 2) s.window = take(a, zp_padded(f), sum);
   if (cfg->stage == 2) s.reduced = take(a, s.extent, sum);
   if (f->use == 0) {
-    if (cfg->reduce == ZP_EXACT) s.mean = take(a, s.extent, 4);
+    if (cfg->reduce == ZP_EXACT && cfg->stage < 2) s.mean = take(a, s.extent, 4);
     s.master = take(a, s.extent, 4);
     s.moment1 = take(a, s.extent, 4);
     s.moment2 = take(a, s.extent, 4);

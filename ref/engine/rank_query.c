@@ -1,5 +1,6 @@
 #include "rank_query.h"
 
+#include "../num/packed.h"
 #include "count.h"
 
 int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece *g)
@@ -37,9 +38,16 @@ void *zp_sums_of(const zp_rank *r, int32_t k, int64_t b)
 {
   const zp_flat_state *s = &r->flat[k];
   const zp_range p = zp_rank_range(r, k, b);
-  const int64_t bytes = zp_sum_bytes(r->cfg->reduce);
+  const int64_t bytes = zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce);
   return r->cfg->stage == 2 ? (char *)s->reduced + p.at * bytes
                             : (char *)s->window + p.flat * bytes;
+}
+
+zp_packed zp_packed_of(const zp_rank *r, int32_t k, int64_t b)
+{
+  const int64_t n = zp_rank_range(r, k, b).count;
+  uint32_t *low = zp_sums_of(r, k, b);
+  return (zp_packed){low, (int64_t *)(void *)(low + ZP_PACKED_WORDS * n), n};
 }
 
 float *zp_state_of(const zp_rank *r, int32_t k, int32_t what)

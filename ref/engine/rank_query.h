@@ -12,9 +12,19 @@ int zp_next_piece(const zp_rank *r, int32_t k, zp_range p, int32_t *i, zp_piece 
 int32_t zp_copy_tp(const zp_rank *r, int32_t j);
 int32_t zp_copy_ep(const zp_rank *r, int32_t j);
 
-/* The sums (fp32, or limbs) of what this rank holds of bucket b of flat group k: over the ranks
- * after their reduction, and with `ordered` the means after MEAN. RED-4 */
+/* The sums (fp32, limbs, or packed) of what this rank holds of bucket b of flat group k: over the
+ * ranks after their reduction, and the means after MEAN, except for limbs. RED-4 */
 void *zp_sums_of(const zp_rank *r, int32_t k, int64_t b);
+
+/* Packed sums of n elements. spec: SUM-8 */
+typedef struct zp_packed {
+  uint32_t *low; /* (ZP_PACKED_WORDS, n) */
+  int64_t *top;  /* (n) */
+  int64_t n;
+} zp_packed;
+
+/* The same where sums are packed. */
+zp_packed zp_packed_of(const zp_rank *r, int32_t k, int64_t b);
 
 /* The master, first or second moment (ZP_WHAT_…) of flat group k. */
 float *zp_state_of(const zp_rank *r, int32_t k, int32_t what);

@@ -24,6 +24,17 @@ int64_t zp_sum_bytes(int32_t reduce)
   return reduce == ZP_EXACT ? 8 * (int64_t)ZP_LIMBS : 4;
 }
 
+int32_t zp_is_packed(int32_t stage, int32_t reduce)
+{
+  return stage == 2 && reduce == ZP_EXACT;
+}
+
+int64_t zp_kept_sum_bytes(int32_t stage, int32_t reduce)
+{
+  /* the top limb keeps its 64 bits, the others need 32 */
+  return zp_is_packed(stage, reduce) ? 4 * (int64_t)(ZP_LIMBS - 1) + 8 : zp_sum_bytes(reduce);
+}
+
 zp_range zp_whole_range(const zp_flat *f, int64_t b)
 {
   zp_range p;

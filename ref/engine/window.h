@@ -166,6 +166,20 @@ zp_scratch zp_scratch_need(const zp_config *cfg, const zp_layout *lay);
     ensures bytes: \result == (reduce == ZP_EXACT ? 72 : 4); */
 int64_t zp_sum_bytes(int32_t reduce);
 
+/* 1: the sums that a rank keeps of its shard between two reductions are packed, each bucket's by
+ * itself, and means take the place of the first words. stage: 0 to 2; reduce: zp_reduce.
+ * spec: RED-5, SUM-8 */
+/*@ terminates \true; exits \false;
+    assigns \nothing;
+    ensures packed: \result == (stage == 2 && reduce == ZP_EXACT ? 1 : 0); */
+int32_t zp_is_packed(int32_t stage, int32_t reduce);
+
+/* Bytes of a sum that a rank keeps: as above, or packed. spec: RED-5, SUM-8 */
+/*@ terminates \true; exits \false;
+    assigns \nothing;
+    ensures bytes: \result == (reduce == ZP_EXACT ? (stage == 2 ? 40 : 72) : 4); */
+int64_t zp_kept_sum_bytes(int32_t stage, int32_t reduce);
+
 /* The stage's entry whose storage its entry i, 0 <= i < n_params, uses: its own, or that of the
  * last entry of its tied key. It has the same number of elements. lay is the layout of a stage of
  * the valid configuration cfg. spec: TIE-2 */

@@ -283,7 +283,8 @@ static void before_third_use(void *ctx, zp_rank *r, zp_op *op)
   for (int32_t k = 0; k < r->lay.n_flats; k++) {
     if (r->lay.flat[k].tied != op->key || uses++ < 2) continue;
     const zp_range p = zp_rank_range(r, k, op->bucket);
-    memset(zp_sums_of(r, k, op->bucket), 0, (size_t)(p.count * zp_sum_bytes(r->cfg->reduce)));
+    memset(zp_sums_of(r, k, op->bucket), 0,
+           (size_t)(p.count * zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce)));
   }
 }
 

@@ -74,20 +74,21 @@ static int64_t bytes_before(const zp_rank *r, int32_t k)
 {
   int64_t n = 0;
   for (int32_t i = 0; i < k; i++) n += zp_extent(&r->lay.flat[i], r->cfg->stage);
-  return n * zp_sum_bytes(r->cfg->reduce);
+  return n * zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce);
 }
 
 void *zp_fault_kept_sums(const zp_fault_state *f, const zp_rank *r, const zp_op *op)
 {
   const zp_range p = zp_rank_range(r, op->flat, op->bucket);
   if (r->rank >= ZP_FAULT_RANKS || f->kept[r->rank] == NULL) return NULL;
-  return (char *)f->kept[r->rank] + bytes_before(r, op->flat) + p.at * zp_sum_bytes(r->cfg->reduce);
+  return (char *)f->kept[r->rank] + bytes_before(r, op->flat) +
+         p.at * zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce);
 }
 
 static void copy_sums(const zp_fault_state *f, const zp_rank *r, const zp_op *op, int back)
 {
   const zp_range p = zp_rank_range(r, op->flat, op->bucket);
-  const int64_t size = zp_sum_bytes(r->cfg->reduce);
+  const int64_t size = zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce);
   char *sums = zp_sums_of(r, op->flat, op->bucket), *kept = zp_fault_kept_sums(f, r, op);
   memcpy(back ? sums : kept, back ? kept : sums, (size_t)(p.count * size));
 }

@@ -4,6 +4,7 @@
 
 #include "../engine/count.h"
 #include "../num/agree.h"
+#include "../num/packed.h"
 #include "../num/value.h"
 #include "ref_fault.h"
 
@@ -105,6 +106,17 @@ static void mean_of(const zp_rank *r, const void *sums, int64_t from, int64_t n,
   }
 }
 
+/* The mean of the bucket's packed sums. */
+static void mean_of_packed(const zp_rank *r, const zp_op *op, float *mean)
+{
+  const zp_packed p = zp_packed_of(r, op->flat, op->bucket);
+  for (int64_t i = 0; i < p.n; i++) {
+    int64_t limb[ZP_LIMBS];
+    zp_val_unpack(limb, p.low, p.top, p.n, i);
+    mean_of(r, limb, 0, 1, &mean[i]);
+  }
+}
+
 /* Where the rank's part begins in what it holds of op's bucket. */
 static int64_t owned_from(const zp_rank *r, const zp_op *op)
 {
@@ -194,7 +206,8 @@ static void after_ds7967(void *ctx, zp_rank *r, const zp_op *op)
   float *mean = malloc((size_t)(p.count + 1) * sizeof *mean);
   zp_sumsq *first = first_batch(f, r); /* before_ds7967 has made it */
   if (mean != NULL && first != NULL) {
-    mean_of(r, zp_sums_of(r, op->flat, op->bucket), owned_from(r, op), p.count, mean);
+    if (zp_is_packed(r->cfg->stage, r->cfg->reduce)) mean_of_packed(r, op, mean);
+    else mean_of(r, zp_sums_of(r, op->flat, op->bucket), owned_from(r, op), p.count, mean);
     recount(r, op, r->counts, mean, first);
   }
   free(mean);

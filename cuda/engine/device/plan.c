@@ -101,5 +101,5 @@ int64_t zp_cuda_divisor(const zp_cuda_plan *p)
 
 char *zp_cuda_sum(const zp_cuda_plan *p, void *sums, int64_t at)
 {
-  return (char *)sums + at * zp_sum_bytes(p->cfg->reduce);
+  return (char *)sums + at * zp_kept_sum_bytes(p->cfg->stage, p->cfg->reduce);
 }

@@ -39,7 +39,8 @@ int64_t zp_cuda_element_bytes(const zp_cuda_plan *p);
 /* D·M, by which sums are divided. RED-2 */
 int64_t zp_cuda_divisor(const zp_cuda_plan *p);
 
-/* Partial sum number `at` of an array of them: fp32, or limbs. */
+/* Partial sum number `at` of an array of them: fp32, limbs, or packed, where it is the first that
+ * the rank holds of a bucket. */
 char *zp_cuda_sum(const zp_cuda_plan *p, void *sums, int64_t at);
 
 #endif

@@ -11,6 +11,11 @@ static int is_exact(const zp_cuda_ops *o)
   return o->r->plan.cfg->reduce == ZP_EXACT;
 }
 
+static int is_packed(const zp_cuda_ops *o)
+{
+  return zp_is_packed(o->r->plan.cfg->stage, o->r->plan.cfg->reduce);
+}
+
 /* Where an op's bucket lies: what this rank owns of it, what it holds, and all of it. */
 static zp_range owned_range(const zp_cuda_ops *o, const zp_op *op)
 {
@@ -35,7 +40,7 @@ static zp_range whole_range(const zp_cuda_ops *o, const zp_op *op)
 typedef struct norm_of {
   const zp_cuda_ops *o;
   void *sums;
-  float *mean; /* `exact` */
+  float *mean; /* `exact`: where they are stored */
   zp_squares_params p;
 } norm_of;
 
@@ -43,9 +48,12 @@ static int launch_norm(norm_of *c)
 {
   zp_memory_runs *runs = &c->p.runs;
   const int exact = is_exact(c->o);
+  const void *kernel = is_packed(c->o) ? zp_kernel_mean_packed
+                       : exact         ? zp_kernel_mean_exact
+                                       : zp_kernel_mean_ordered;
   zp_cuda_lay_runs(runs);
   c->p.lanes = zp_squares_lanes(runs->here, runs->n);
-  ZP_TRY(zp_cuda_launch(c->o->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
+  ZP_TRY(zp_cuda_launch(c->o->r, kernel,
                         exact ? zp_launch_mean_exact(runs->here, runs->n)
                               : zp_launch_squares(runs->here, runs->n),
                         &c->p, c->o->r->reduce));
@@ -64,10 +72,11 @@ static int add_norm_run(norm_of *c, int64_t from, int64_t to, int32_t counted)
     return 0;
   }
   if (c->p.runs.n == ZP_RUNS_HERE) ZP_TRY(launch_norm(c));
-  c->p.runs.here[c->p.runs.n++] = (zp_memory_run){.in = zp_cuda_sum(&c->o->r->plan, c->sums, from),
-                                                  .out = c->mean ? c->mean + from : NULL,
-                                                  .at = counted,
-                                                  .count = to - from};
+  c->p.runs.here[c->p.runs.n++] =
+      (zp_memory_run){.in = is_packed(c->o) ? NULL : zp_cuda_sum(&c->o->r->plan, c->sums, from),
+                      .out = c->mean ? c->mean + from : NULL,
+                      .at = counted,
+                      .count = to - from};
   return 0;
 }
 
@@ -78,11 +87,14 @@ static int mean_of(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_cuda_plan *p = &o->r->plan;
   const zp_range r = local_range(o, op), own = owned_range(o, op);
+  void *sums = zp_cuda_sums_of(o->buffers, op->flat, r), *packed = is_packed(o) ? sums : NULL;
   float *mean = o->buffers->flat[op->flat].mean;
   norm_of c = {.o = o,
-               .sums = zp_cuda_sums_of(o->buffers, op->flat, r),
-               .mean = mean ? mean + r.at : NULL,
+               .sums = sums,
+               .mean = mean ? mean + r.at : packed,
                .p = {.divisor = zp_cuda_divisor(p),
+                     .packed = packed,
+                     .n = packed ? r.count : 0,
                      .tally = o->memory->tally,
                      .nonfinite = &o->memory->tally->nonfinite}};
   const int sends = o->r->opt.offload, stores = is_exact(o); /* stores: means, which are sent */
@@ -121,7 +133,7 @@ static int end_sum(const zp_cuda_ops *o, const zp_op *op)
 /* ---- Data-parallel groups -------------------------------------------------------------------- */
 
 /* Adds up the members' parts, this rank's own from where it lies, into `out`, which may be the own
- * part. */
+ * part. `exact`: at stage 2, into packed sums. */
 static int add_parts(const zp_cuda_ops *o, const zp_op *op, const char *from, int64_t n,
                      int32_t dtype, int first, void *out)
 {
@@ -137,8 +149,8 @@ static int add_parts(const zp_cuda_ops *o, const zp_op *op, const char *from, in
                        .parts = o->buffers->recv,
                        .own_in = from + own * bytes,
                        .out = out};
-  return zp_cuda_launch(o->r, is_exact(o) ? zp_kernel_add_exact : zp_kernel_add_ordered,
-                        is_exact(o) ? zp_launch_limbs(n, 2) : zp_launch_elements(n), &add,
+  return zp_cuda_launch(o->r, is_packed(o) ? zp_kernel_add_packed : zp_kernel_add_ordered,
+                        is_packed(o) ? zp_launch_limbs(n, 1) : zp_launch_elements(n), &add,
                         o->r->reduce);
 }
 
@@ -146,6 +158,38 @@ static int carry(const zp_cuda_ops *o, void *limbs, int64_t n)
 {
   zp_settle_params p = {n, limbs};
   return zp_cuda_launch(o->r, zp_kernel_settle, zp_launch_limbs(n, 1), &p, o->r->reduce);
+}
+
+/* Runs of a bucket's packed sums as limbs, or back. SUM-8 */
+static int launch_repack(const zp_cuda_ops *o, zp_packed_params *p, int back)
+{
+  return zp_cuda_launch(o->r, back ? zp_kernel_pack_sums : zp_kernel_unpack_sums,
+                        zp_launch_limb_runs(p->runs.here, p->runs.n), p, o->r->reduce);
+}
+
+/* All that the rank holds of a bucket, range r, to or from limbs in `recv`. */
+static int repack(const zp_cuda_ops *o, const zp_op *op, zp_range r, int back)
+{
+  void *limbs = o->buffers->recv;
+  zp_packed_params p = {.packed = zp_cuda_sums_of(o->buffers, op->flat, r), .n = r.count};
+  if (r.count == 0) return 0;
+  p.runs.n = 1;
+  p.runs.here[0] = (zp_memory_run){.in = limbs, .out = limbs, .count = r.count};
+  zp_cuda_lay_runs(&p.runs);
+  return launch_repack(o, &p, back);
+}
+
+/* The exact sums of all members, of range r: what the rank holds of a bucket. SUM-6 */
+static int all_reduce_limbs(const zp_cuda_ops *o, const zp_op *op, zp_range r)
+{
+  void *sum = zp_cuda_sums_of(o->buffers, op->flat, r), *limbs = o->buffers->recv;
+  if (!is_packed(o)) {
+    ZP_TRY(carry(o, sum, r.count));
+    return zp_cuda_all_reduce(o->comms, op, sum, sum, op->count, ZP_I64);
+  }
+  ZP_TRY(repack(o, op, r, 0));
+  ZP_TRY(zp_cuda_all_reduce(o->comms, op, limbs, limbs, op->count, ZP_I64));
+  return repack(o, op, r, 1);
 }
 
 /* `native`: the sum of all ranks, of the whole or of this rank's part. */
@@ -252,10 +296,7 @@ int zp_cuda_reduce_replica(const zp_cuda_ops *o, const zp_op *op)
   void *sum = zp_cuda_sums_of(o->buffers, op->flat, r);
   if (o->r->opt.native) ZP_TRY(reduce_natively(o, op, sum, sum));
   else if (!is_exact(o)) ZP_TRY(add_members(o, op, sum, r.count));
-  else {
-    ZP_TRY(carry(o, sum, r.count));
-    ZP_TRY(zp_cuda_all_reduce(o->comms, op, sum, sum, op->count, ZP_I64));
-  }
+  else ZP_TRY(all_reduce_limbs(o, op, r));
   report_reduction(o, op);
   return end_sum(o, op);
 }
@@ -267,6 +308,9 @@ static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
 {
   const zp_cuda_plan *p = &o->r->plan;
   const int exact = is_exact(o);
+  const void *kernel = is_packed(o) ? zp_kernel_add_packed
+                       : exact      ? zp_kernel_add_exact
+                                    : zp_kernel_add_ordered;
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_range r = k == op->flat || p->lay.flat[k].tied != op->key
                            ? (zp_range){0}
@@ -274,11 +318,10 @@ static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
     zp_add_params add = {.dtype = exact ? ZP_I64 : ZP_F32, .members = 1, .n = n, .out = sum};
     if (r.count == 0) continue;
     add.own_in = zp_cuda_sums_of(o->buffers, k, r);
-    ZP_TRY(zp_cuda_launch(o->r, exact ? zp_kernel_add_exact : zp_kernel_add_ordered,
-                          exact ? zp_launch_limbs(n, 2) : zp_launch_elements(n), &add,
+    ZP_TRY(zp_cuda_launch(o->r, kernel, exact ? zp_launch_limbs(n, 2) : zp_launch_elements(n), &add,
                           o->r->reduce));
   }
-  return exact ? carry(o, sum, n) : 0;
+  return 0;
 }
 
 int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op)
@@ -288,7 +331,7 @@ int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op)
   ZP_TRY(add_uses(o, op, sum, r.count));
   if (o->r->opt.native) ZP_TRY(reduce_natively(o, op, sum, sum));
   else if (!is_exact(o)) ZP_TRY(add_members(o, op, sum, r.count));
-  else ZP_TRY(zp_cuda_all_reduce(o->comms, op, sum, sum, op->count, ZP_I64));
+  else ZP_TRY(all_reduce_limbs(o, op, r));
   report_reduction(o, op);
   return end_sum(o, op);
 }
@@ -300,17 +343,19 @@ int zp_cuda_reduce_tied(const zp_cuda_ops *o, const zp_op *op)
 typedef struct packing {
   char *sums, *packed;
   int64_t *next;
-  int64_t bytes; /* of a sum */
-  int back;
+  int64_t bytes;   /* of a sum in the packed array */
+  int back, limbs; /* limbs: of sums that are packed themselves (SUM-8) */
 } packing;
 
 static void put_packed(const void *ctx, zp_piece g, zp_memory_run *run)
 {
   const packing *c = ctx;
-  char *sum = c->sums + g.in * c->bytes, *packed = c->packed + *c->next * c->bytes;
+  char *packed = c->packed + *c->next * c->bytes;
+  char *sum = c->limbs ? NULL : c->sums + g.in * c->bytes;
   run->in = c->back ? packed : sum;
   run->out = c->back ? sum : packed;
-  run->count = g.count * c->bytes / 4;
+  run->at = g.in;
+  run->count = c->limbs ? g.count : g.count * c->bytes / 4;
   *c->next += g.count;
 }
 
@@ -324,12 +369,18 @@ static int pack(const zp_cuda_ops *o, const zp_op *op, int back)
                      .packed = o->buffers->partial,
                      .next = &next,
                      .bytes = zp_sum_bytes(p->cfg->reduce),
-                     .back = back};
+                     .back = back,
+                     .limbs = is_packed(o)};
   zp_scatter_params copy = {.bytes = 4};
+  zp_packed_params sums = {.packed = c.sums, .n = r.count};
+  zp_memory_runs *runs = c.limbs ? &sums.runs : &copy.runs;
   int32_t i = p->lay.n_params;
-  while (zp_cuda_next_padded_runs(p, op->flat, r, &i, p->partial, put_packed, &c, &copy.runs))
-    ZP_TRY(zp_cuda_launch(o->r, zp_kernel_scatter, zp_launch_runs(copy.runs.here, copy.runs.n),
-                          &copy, o->r->reduce));
+  while (zp_cuda_next_padded_runs(p, op->flat, r, &i, p->partial, put_packed, &c, runs)) {
+    if (c.limbs) ZP_TRY(launch_repack(o, &sums, back));
+    else
+      ZP_TRY(zp_cuda_launch(o->r, zp_kernel_scatter, zp_launch_runs(copy.runs.here, copy.runs.n),
+                            &copy, o->r->reduce));
+  }
   return 0;
 }
 
@@ -344,7 +395,7 @@ int zp_cuda_reduce_partial(const zp_cuda_ops *o, const zp_op *op)
   if (o->r->opt.native) ZP_TRY(reduce_natively(o, op, packed, packed));
   else if (!is_exact(o)) ZP_TRY(add_members(o, op, packed, op->count));
   else {
-    ZP_TRY(carry(o, packed, op->count / ZP_LIMBS));
+    if (!is_packed(o)) ZP_TRY(carry(o, packed, op->count / ZP_LIMBS)); /* these are carried */
     ZP_TRY(zp_cuda_all_reduce(o->comms, op, packed, packed, op->count, ZP_I64));
   }
   report_reduction(o, op);

@@ -29,7 +29,8 @@ int zp_cuda_buffers_open_flat(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_
 {
   const zp_cuda_plan *p = &b->r->plan;
   const zp_flat *f = &p->lay.flat[k];
-  const int64_t extent = zp_extent(f, p->cfg->stage), sum = zp_sum_bytes(p->cfg->reduce);
+  const int64_t extent = zp_extent(f, p->cfg->stage);
+  const int64_t sum = zp_kept_sum_bytes(p->cfg->stage, p->cfg->reduce);
   zp_memory *use = &a->bytes.planned;
   zp_cuda_flat *s = &b->flat[k];
   if (p->cfg->stage < 2)
@@ -39,7 +40,7 @@ int zp_cuda_buffers_open_flat(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_
   if (zp_has_views(p->cfg, &p->lay, k))
     ZP_TRY(zp_cuda_allocate_zeros(a, &use->params, &s->params, zp_padded(f),
                                   zp_cuda_element_bytes(p)));
-  if (p->cfg->reduce == ZP_EXACT)
+  if (p->cfg->reduce == ZP_EXACT && p->cfg->stage < 2)
     ZP_TRY(zp_cuda_allocate_zeros(a, &use->mean, &s->mean, extent, 4));
   if (b->r->opt.offload) return open_pinned(b, a, s, extent);
   ZP_TRY(zp_cuda_allocate_zeros(a, &use->state, &s->master, extent, 4));
@@ -122,7 +123,8 @@ zp_cuda_gradient zp_cuda_gradient_of(const zp_cuda_buffers *b, int32_t k, zp_ran
 {
   const zp_cuda_flat *s = &b->flat[k];
   if (s->mean) return (zp_cuda_gradient){s->mean + r.at, 0};
-  return (zp_cuda_gradient){zp_cuda_sums_of(b, k, r), zp_cuda_divisor(&b->r->plan)};
+  const int exact = b->r->plan.cfg->reduce == ZP_EXACT;
+  return (zp_cuda_gradient){zp_cuda_sums_of(b, k, r), exact ? 0 : zp_cuda_divisor(&b->r->plan)};
 }
 
 int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err)
@@ -135,7 +137,8 @@ int zp_cuda_buffers_invariant(const zp_cuda_buffers *b, zp_error *err)
     ZP_INVARIANT(err, -1, !s->reduced == (p->cfg->stage < 2));
     ZP_INVARIANT(err, -1, !s->master == (p->lay.flat[k].use != 0));
     ZP_INVARIANT(err, -1, !s->master == !(s->moment1 && s->moment2));
-    ZP_INVARIANT(err, -1, !s->mean == !(s->master && p->cfg->reduce == ZP_EXACT));
+    ZP_INVARIANT(err, -1,
+                 !s->mean == !(s->master && p->cfg->reduce == ZP_EXACT && p->cfg->stage < 2));
     ZP_INVARIANT(err, -1, !s->gradient_host == !(s->master && b->r->opt.offload));
   }
   return 0;

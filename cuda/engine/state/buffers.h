@@ -10,8 +10,9 @@ typedef struct zp_cuda_flat {
   /* stages 0, 1: (padded) sums of this rank's micro-batches; what the rank holds of them becomes
    * sums over the ranks, in place */
   void *window;
-  void *reduced; /* stage 2: (extent) sums over the ranks */
-  /* (extent); NULL for a further use of a tied key, which the holder updates. mean: `exact` only */
+  void *reduced; /* stage 2: (extent) sums over the ranks; `exact`: packed. SUM-8 */
+  /* (extent); NULL for a further use of a tied key, which the holder updates. mean: stages 0 and 1,
+   * `exact` only */
   float *mean, *master, *moment1, *moment2;
   void *params; /* (padded) all parameters, in the precision; NULL: entries have their own */
   /* offload: (extent) in pinned memory: copies of what the update reads, and the rounded masters */
@@ -38,11 +39,13 @@ void zp_cuda_buffers_close(zp_cuda_buffers *b); /* the lists alone */
 /* The master, first or second moment (ZP_WHAT_…) of flat group k. */
 float *zp_cuda_state_array(const zp_cuda_buffers *b, int32_t k, int32_t what);
 
-/* The sums (fp32, or limbs) of range r of flat group k, which the rank holds. */
+/* The sums (fp32, limbs, or packed) of range r of flat group k, which the rank holds; packed: r is
+ * all that it holds of a bucket. */
 void *zp_cuda_sums_of(const zp_cuda_buffers *b, int32_t k, zp_range r);
 
 /* What the update of range r of flat group k reads: with `exact` the means, divisor = 0; else fp32
- * sums, which it divides by `divisor`, D·M. RED-4 */
+ * sums, which it divides by `divisor`, D·M. Means that took the place of packed sums begin where
+ * those do: r as for zp_cuda_sums_of. RED-4 */
 typedef struct zp_cuda_gradient {
   const float *data; /* (r.count) */
   int64_t divisor;

@@ -125,7 +125,8 @@ static int all_reduce_sum(zp_mpi *m, const position *at, zp_error *err)
   while (left > 0 && !rc) {
     const int n = (int)smaller(left, m->piece / 8);
     if (zp_mpi_reserve(m)) return zp_fail(err, ZP_E_MEMORY, m->rank, "rank %d: no memory", m->rank);
-    rc = MPI_Iallreduce(send, recv, n, MPI_INT64_T, MPI_SUM, at->c->comm, &m->req[m->n_req]);
+    rc = MPI_Iallreduce(send == recv ? MPI_IN_PLACE : send, recv, n, MPI_INT64_T, MPI_SUM,
+                        at->c->comm, &m->req[m->n_req]);
     if (!rc) zp_mpi_started(m, -1);
     send += n;
     recv += n;

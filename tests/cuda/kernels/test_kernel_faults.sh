@@ -11,7 +11,7 @@ build=${ZP_BUILD:-build}
 cc=${CC:-gcc}
 objects="$build/tests/cuda/kernels/test_kernels_copy.o $build/tests/cuda/kernels/test_kernels_sums.o
   $build/tests/cuda/kernels/test_kernels_step.o $build/tests/cuda/kernels/test_kernels_far.o
-  $build/tests/cuda/kernels/test_kernels_window.o"
+  $build/tests/cuda/kernels/test_kernels_window.o $build/tests/cuda/kernels/test_kernels_packed.o"
 mkdir "$tmp/cuda" && cp -r cuda/kernels cuda/simdev "$tmp/cuda"
 ln -s "$PWD/ref" "$PWD/spec" "$tmp"
 
@@ -34,6 +34,7 @@ suite() { # suite NAME FILE
   element.h | gather.h | vector.h) echo kernels_copy ;;
   means.h | parts.h | squares.h | stage.h) echo kernels_sums ;;
   window.h) echo kernels_window ;;
+  packed.h) echo kernels_packed ;;
   statistics.h | update.h) echo kernels_step ;;
   *) echo kernels_copy ;;
   esac
@@ -113,6 +114,22 @@ fault first_part_for_all parts.h 's/zp_part_of(p, term)/zp_part_of(p, 0)/'
 fault sums_not_stored parts.h 's/step == 2 \* k.all/step == 2 * k.all + 1/'
 fault not_settled parts.h 's/zp_val_normalise(stage + x/if (0) &/'
 fault sums_overwrite parts.h 's/if (!p->first) sum =/if (0) sum =/'
+
+fault packed_not_begun packed.h 's/if (p->first)$/if (0)/'
+fault packed_begun_again packed.h 's/if (p->first)$/if (1)/'
+fault packed_not_carried packed.h 's/zp_val_normalise(limb, 1);/;/'
+fault packed_use_lost packed.h 's/zp_limbs_merge(sum, term, ZP_VAL_LIMBS);/;/'
+fault packed_first_part_for_all packed.h 's/zp_part_of(p, r), i)/zp_part_of(p, 0), i)/'
+fault packed_slab_twice packed.h 's/zp_slab_at(at, p->n)/zp_slab_at(slabs.begin, p->n)/'
+fault packed_run_elsewhere packed.h 's/run->at + slab.first + x/slab.first + x/'
+fault packed_not_staged packed.h 's/else if (back) zp_stage_in/else if (0) zp_stage_in/'
+fault packed_mean_elsewhere packed.h 's/from + slab.first + x/slab.first + x/'
+fault packed_mean_not_stored packed.h 's/((uint32_t \*)run->out)\[slab.first + x\] = bits;//'
+fault packed_mean_not_watched packed.h \
+  's/(zp_nonfinite_f32(&bits, 1)) bad++/(zp_nonfinite_f32(\&bits, 1)) bad += 0/'
+fault packed_others_squared packed.h 's/else if (run->at != 0) h =/else h =/'
+fault packed_squares_lost packed.h 's/^  zp_release(c, h);//'
+fault packed_bins_not_cleared packed.h 's/if (phase == 0) zp_squares_clear.*//'
 
 fault mean_in_fp32 element.h \
   's/zp_ordered_mean_f32(&mean, &x, divisor, 1);/mean = x \/ (float)divisor;/'

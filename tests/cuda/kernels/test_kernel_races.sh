@@ -30,7 +30,7 @@ fi
 watched "$tmp/races"
 verdict $? no_thread_races_with_another "$(grep -m3 -E 'WARNING|#0' "$tmp/out" | tr '\n' ' ')"
 launches=$(grep -c '^zp_' "$tmp/out")
-[ "$launches" -eq 16 ]
+[ "$launches" -eq 20 ]
 verdict $? every_kernel_is_watched "$launches launches"
 
 found() { # found NAME PATTERN COMMAND...: a race is reported, in what the pattern names
@@ -42,7 +42,7 @@ found() { # found NAME PATTERN COMMAND...: a race is reported, in what the patte
   verdict $? "found:$name" "$(tail -2 "$tmp/out" | tr '\n' ' ')"
 }
 found barriers_left_out 'in zp_squares|in zp_pack|in zp_decide' "$tmp/races" no-barrier
-for kernel in gather_exact add_exact settle mean_exact; do
+for kernel in gather_exact add_exact settle mean_exact unpack_sums pack_sums mean_packed; do
   grep -q "#[0-9]* zp_${kernel}_body " "$tmp/out"
   verdict $? "found:${kernel}_without_barriers" "$(tail -2 "$tmp/out" | tr '\n' ' ')"
 done

@@ -73,20 +73,25 @@ static void add_run(zp_memory_run *run, zp_squares_params *p, const zp_rank *r, 
   float *mean = zp_held_of(r, op->flat, op->bucket, ZP_WHAT_GRADIENT);
   if (from == to) return;
   cr_assert_lt(p->runs.n, RUNS);
-  run[p->runs.n++] = (zp_memory_run){.in = sums + from * zp_sum_bytes(r->cfg->reduce),
-                                     .out = r->cfg->reduce == ZP_EXACT ? mean + from : NULL,
-                                     .at = counted,
-                                     .count = to - from};
+  const int packed = zp_is_packed(r->cfg->stage, r->cfg->reduce);
+  run[p->runs.n++] =
+      (zp_memory_run){.in = packed ? NULL : sums + from * zp_sum_bytes(r->cfg->reduce),
+                      .out = r->cfg->reduce == ZP_EXACT ? mean + from : NULL,
+                      .at = counted,
+                      .count = to - from};
 }
 
 /* The sums of what the rank holds; squares are those of the entries that it counts, in its part. */
 static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
 {
   const int exact = r->cfg->reduce == ZP_EXACT;
+  const int packed = zp_is_packed(r->cfg->stage, r->cfg->reduce);
   const zp_range here = zp_rank_range(r, op->flat, op->bucket);
   const zp_range own = zp_rank_owned(r, op->flat, op->bucket);
   zp_memory_run run[RUNS];
   zp_squares_params p = {.divisor = r->cfg->micro_batches * r->cfg->dp,
+                         .packed = packed ? zp_sums_of(r, op->flat, op->bucket) : NULL,
+                         .n = here.count,
                          .tally = &d->tally,
                          .nonfinite = &r->nonfinite};
   int64_t next = 0;
@@ -103,7 +108,10 @@ static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
   add_run(run, &p, r, op, next, here.count, 0);
   p.runs.table = run;
   p.runs.tiles = zp_runs_lay(run, p.runs.n);
-  kernel_run(&j->r, exact ? zp_kernel_mean_exact : zp_kernel_mean_ordered,
+  kernel_run(&j->r,
+             packed  ? zp_kernel_mean_packed
+             : exact ? zp_kernel_mean_exact
+                     : zp_kernel_mean_ordered,
              exact ? mean_exact_launch(&p) : squares_launch(&p), &p);
 }
 

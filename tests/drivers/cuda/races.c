@@ -120,7 +120,7 @@ static void run(const void *handle, zp_launch l, const void *params)
 /* ---- What is launched ------------------------------------------------------------------------ */
 
 static float grad[N], master[N], m[N], v[N], out[N];
-static int64_t limbs[N * 9], sums[N * 9];
+static int64_t limbs[N * 9], sums[N * 9], packed[N * 5];
 static zp_tally tally;
 static zp_step_state step;
 static zp_group_state group[40];
@@ -176,6 +176,23 @@ static void parts_and_means(void)
   run(zp_kernel_mean_exact, zp_launch_mean_exact(e.runs.here, e.runs.n), &e);
 }
 
+static void packed_sums(void)
+{
+  zp_add_params a = {.dtype = ZP_F32, .members = 3, .own = 1, .n = N, .parts = grad};
+  zp_packed_params p = {.packed = packed, .n = N};
+  zp_squares_params e = {
+      .divisor = 6, .packed = packed, .n = N, .tally = &tally, .nonfinite = &bad};
+  a.own_in = m;
+  a.out = packed;
+  run(zp_kernel_add_packed, zp_launch_limbs(N, 1), &a);
+  two_runs(&p.runs, sums, sums, 72);
+  run(zp_kernel_pack_sums, zp_launch_limb_runs(p.runs.here, p.runs.n), &p);
+  run(zp_kernel_unpack_sums, zp_launch_limb_runs(p.runs.here, p.runs.n), &p);
+  two_runs(&e.runs, NULL, packed, 4);
+  e.lanes = zp_squares_lanes(e.runs.here, e.runs.n);
+  run(zp_kernel_mean_packed, zp_launch_mean_exact(e.runs.here, e.runs.n), &e);
+}
+
 static void statistics_and_update(void)
 {
   zp_squares_params q = {.dtype = ZP_F32, .tally = &tally, .nonfinite = &bad};
@@ -205,6 +222,7 @@ int main(int argc, char **argv)
   grad[77] = grad[N - 1] = 1e38f * 10;
   gather_and_scatter();
   parts_and_means();
+  packed_sums();
   statistics_and_update();
   return 0;
 }

@@ -85,7 +85,8 @@ done
 # 5 bf16 elements of 2 ranks: a bucket of 6, parts of 3. Gathers write the parameters of stages 1
 # and 2, all 6. Scratch: 6 bf16 that an all-gather sends at
 # most, and the larger of 6 fp32 (gathered state) and the sums of what a rank holds, 4 or 72 bytes
-# each: 3 of them, at stage 0 all 6. spec: PART-5, STEP-8, RED-5
+# each: 3 of them, at stage 0 all 6. The exact sums that stage 2 keeps have 40 bytes, and means take
+# their place. spec: PART-5, STEP-8, RED-5, SUM-8
 memory() { # memory NAME EXPECTED ARGS: window, slots, reduced, mean, state, scratch
   name=$1 want=$2
   shift 2
@@ -98,7 +99,7 @@ memory ordered_1 '[12, 24, 0, 0, 0, 36, 36]' --stage 1 --reduce ordered
 memory ordered_2 '[12, 0, 24, 12, 0, 36, 36]' --stage 2 --reduce ordered
 memory exact_0 '[10, 432, 0, 0, 24, 72, 444]' --stage 0 --reduce exact
 memory exact_1 '[12, 432, 0, 0, 12, 36, 228]' --stage 1 --reduce exact
-memory exact_2 '[12, 0, 24, 216, 12, 36, 228]' --stage 2 --reduce exact
+memory exact_2 '[12, 0, 24, 120, 0, 36, 228]' --stage 2 --reduce exact
 printf '{"tied_keys":1,"params":[{"numel":5,"tied":0},{"numel":5,"tied":0}]}' >"$tmp/shared.json"
 json memory_counts_shared_storage_once '.rank[0].memory.parameters == 10' \
   plan --json --rank 0 --config "$tmp/shared.json"
