@@ -292,7 +292,7 @@ static double bytes_of(const zp_time_report *r, int sent)
 }
 
 /* Bytes a parameter at stage 2: a gradient is copied (4; native: widened, 6); ordered and exact:
- * all members' parts are read (2) and added to the shard's sum (4 or 72). Gathers write the
+ * all members' parts are read (2) and added to the shard's sum (4 or 40). Gathers write the
  * parameters. Of a shard the sums are read for the norm, which with exact sums stores the means
  * (4), and all is updated (30). A further micro-batch copies again, and reads and writes the sum
  * (native: reads what arrived, too). */
@@ -301,7 +301,7 @@ Test(cost, bytes_of_a_step_at_stage_2)
   for (int32_t dp = 2; dp <= 8; dp *= 2)
     for (int32_t sums = 0; sums < 3; sums++) {
       const zp_time_report one = time_of(2, dp, 1, sums), four = time_of(2, dp, 4, sums);
-      const double n = 4 * NUMEL, sum = sums == 2 ? 72 : 4;
+      const double n = 4 * NUMEL, sum = sums == 2 ? 40 : 4;
       const double copy = sums == 0 ? 6 : 4, first = sums == 0 ? 0 : 2 + sum / dp;
       const double later = sums == 0 ? 12.0 / dp : 2 + 2 * sum / dp;
       const double bytes = copy + first + (sum + (sums == 2 ? 4 : 0) + 30) / dp;
