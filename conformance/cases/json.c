@@ -49,6 +49,7 @@ void zp_conf_random_recipe(uint64_t seed, uint64_t i, char *text, int64_t cap)
   c.replicas = 1;
   c.entry_align = 1; /* the engine's own choices, no part of a case */
   c.slots = 0;
+  c.synth.fp32_gradients = 0;
   c.rates = 0;
   c.synth.oversum = 0;
   if (c.optim == ZP_CASE_MIXED) c.optim = ZP_CASE_SGD;

@@ -307,6 +307,10 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
              r->c.slots);
     return NULL;
   }
+  if (r->c.synth.fp32_gradients) {
+    snprintf(why, (size_t)cap, "fp32_gradients=1 is an engine's own choice, no field of a recipe");
+    return NULL;
+  }
   if (too_much(r, why, cap)) return NULL;
   n = zp_table_new(c, r->c.steps);
   if (n == NULL) {

@@ -64,8 +64,8 @@ static int is_of_host(int32_t kind)
 /* Seconds of the last step. 0 in *err, or a status. */
 static int simulate(timing *t, const zp_machine *m, int32_t without, double *seconds, zp_error *err)
 {
-  const zp_workload_size size = {t->job->tokens, t->job->activation_bytes, t->job->native,
-                                 t->job->offload, t->job->partial};
+  const zp_workload_size size = {t->job->tokens,  t->job->activation_bytes, t->job->native,
+                                 t->job->offload, t->job->partial,          t->job->fp32_gradients};
   double end[STEPS] = {0};
   if (t->job->progress) t->job->progress(t->simulated++, SIMULATIONS + (t->job->offload != 0));
   if (zp_work_of(t->p, m, &size, t->work, err)) return err->status;
@@ -212,6 +212,7 @@ static int check_memory(const zp_time_job *job, zp_time_report *o, zp_error *err
     const int status = zp_rank_plan_open(&p, job->cfg, job->replicas, rank, err);
     ops += status ? 0 : p.n;
     if (!status) zp_rank_plan_slots(&p, job->slots);
+    if (!status) zp_rank_plan_gradients(&p, job->fp32_gradients);
     if (job->offload) p.memory.state = 0;
     if (!status && o->needs < (double)zp_memory_total(&p.memory))
       o->needs = (double)zp_memory_total(&p.memory);
@@ -253,6 +254,7 @@ int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)
                         .slots = job->slots,
                         .native = job->native,
                         .offload = job->offload,
+                        .fp32_gradients = job->fp32_gradients,
                         .get = get,
                         .sets = 1,
                         .gradual = 1,

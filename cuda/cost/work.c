@@ -159,13 +159,14 @@ static double wire_bytes(const context *c, const zp_op *op)
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
 typedef struct bucket_sizes {
-  double whole, local, owned; /* elements */
-  double precision, sum;      /* bytes of an element */
+  double whole, local, owned;      /* elements */
+  double precision, gradient, sum; /* bytes of an element */
 } bucket_sizes;
 
 static bucket_sizes sizes_of(const context *c, const rank_view *r, const zp_op *op)
 {
   bucket_sizes s = {.precision = (double)zp_dtype_bytes(c->p->cfg->precision),
+                    .gradient = (double)zp_dtype_bytes(zp_block_gradients(&r->plan.block)),
                     .sum = (double)zp_kept_sum_bytes(c->p->cfg->stage, c->p->cfg->reduce)};
   const zp_config *cfg = &r->plan.block.cfg;
   if (op->flat < 0 || op->bucket < 0) return s;
@@ -179,9 +180,9 @@ static bucket_sizes sizes_of(const context *c, const rank_view *r, const zp_op *
 static zp_work copy_of(const context *c, const rank_view *r, const zp_op *op, bucket_sizes s)
 {
   const double n = (double)zp_add_range(c->p->cfg, &r->plan.lay, op).count;
-  const double slot = c->size->native ? 4 : s.precision;
+  const double slot = c->size->native ? 4 : s.gradient;
   const double stored = c->p->cfg->stage == 2 ? slot : op->mb == 0 ? s.sum : 2 * s.sum;
-  return kernels(c, ZP_WORK_COPY, 1, n * (s.precision + stored));
+  return kernels(c, ZP_WORK_COPY, 1, n * (s.gradient + stored));
 }
 
 /* The kernel of a reduction: at stage 2 the sum is added to that of earlier micro-batches (native),
@@ -193,7 +194,7 @@ static zp_work sum_of(const context *c, const rank_view *r, const zp_op *op, buc
   double bytes = 0;
   if (c->size->native) bytes = s.owned * 12;
   else if (c->p->cfg->stage == 2)
-    bytes = s.owned * (members * s.precision + (op->mb == 0 ? s.sum : 2 * s.sum));
+    bytes = s.owned * (members * s.gradient + (op->mb == 0 ? s.sum : 2 * s.sum));
   else if (c->p->cfg->reduce == ZP_EXACT) bytes = s.whole * 2 * s.sum;
   else bytes = s.owned * 4 * (members + 1);
   return kernels(c, ZP_WORK_SUM, 1, bytes);
@@ -239,7 +240,7 @@ static zp_work reduction(const context *c, rank_view *r, const zp_op *op, int32_
   }
   if (part == 3) return all_gather(c, ZP_WORK_REDUCE, e, s.owned * 4);
   if (!c->size->native && (c->p->cfg->stage == 2 || c->p->cfg->reduce != ZP_EXACT))
-    return exchange_parts(c, e, s.owned * (c->p->cfg->stage == 2 ? s.precision : 4));
+    return exchange_parts(c, e, s.owned * (c->p->cfg->stage == 2 ? s.gradient : 4));
   if (op->kind == ZP_OP_ALL_REDUCE) return all_reduce(c, ZP_WORK_REDUCE, e, count * bytes);
   return all_gather(c, ZP_WORK_REDUCE, e, count * bytes); /* a reduce-scatter moves as much */
 }
@@ -329,6 +330,7 @@ int zp_work_of(const zp_hb_plan *p, const zp_machine *m, const zp_workload_size 
   for (; !status && open < p->world; open++) {
     rank_view *r = &c.rank[open];
     status = zp_rank_plan_open(&r->plan, p->cfg, p->replicas, zp_hb_rank_of(p, open), err);
+    if (!status) zp_rank_plan_gradients(&r->plan, size->fp32_gradients);
     for (int32_t k = 0; !status && k < r->plan.lay.n_params; k++) {
       const zp_param *param = &p->cfg->params[r->plan.lay.first_param + k];
       r->numel += (double)param->numel;

@@ -39,9 +39,9 @@ typedef struct zp_work {
 
 /* What the plan leaves open. */
 typedef struct zp_workload_size {
-  int64_t tokens;           /* of a micro-batch */
-  int64_t activation_bytes; /* that a stage sends for a micro-batch */
-  int32_t native, offload, partial; /* as in zp_hb_case */
+  int64_t tokens;                                   /* of a micro-batch */
+  int64_t activation_bytes;                         /* that a stage sends for a micro-batch */
+  int32_t native, offload, partial, fp32_gradients; /* as in zp_hb_case */
 } zp_workload_size;
 
 /* The work of each node of a plan whose case has `gradual` and `stages`. work: [graph.n]. 0, or

@@ -2,9 +2,14 @@
 
 #include <stdlib.h>
 
-size_t zp_counted_grad_bytes(const zp_config *cfg, int32_t param)
+int32_t zp_counted_grad_dtype(const zp_counters_job *job)
 {
-  return (size_t)(cfg->params[param].numel * zp_dtype_bytes(cfg->precision));
+  return zp_gradient_dtype(job->cfg->precision, job->hyper->fp32_gradients);
+}
+
+size_t zp_counted_grad_bytes(const zp_counters_job *job, int32_t param)
+{
+  return (size_t)(job->cfg->params[param].numel * zp_dtype_bytes(zp_counted_grad_dtype(job)));
 }
 
 static uint32_t next(uint64_t *state)
@@ -31,13 +36,13 @@ static void fill(char *to, int64_t n, int32_t precision, uint64_t *state)
 static int open_entry(zp_counted_rank *w, int32_t i, uint64_t *state)
 {
   const zp_config *cfg = w->run->job->cfg;
-  const size_t bytes = zp_counted_grad_bytes(cfg, i);
+  const size_t bytes = zp_counted_grad_bytes(w->run->job, i);
   char *values;
   int failed;
   if (cfg->params[i].stage != w->at.pp || cfg->params[i].frozen) return 0;
   values = malloc(bytes + 1);
   if (!values) return -1;
-  fill(values, cfg->params[i].numel, cfg->precision, state);
+  fill(values, cfg->params[i].numel, zp_counted_grad_dtype(w->run->job), state);
   failed = cudaMalloc(&w->grad[i], bytes + 1) != cudaSuccess ||
            cudaMemcpy(w->grad[i], values, bytes, cudaMemcpyHostToDevice) != cudaSuccess;
   free(values);

@@ -5,7 +5,8 @@
 
 #include "run.h"
 
-size_t zp_counted_grad_bytes(const zp_config *cfg, int32_t param);
+int32_t zp_counted_grad_dtype(const zp_counters_job *job);
+size_t zp_counted_grad_bytes(const zp_counters_job *job, int32_t param);
 /* 0, or non-zero on failure. */
 int zp_counted_gradients_open(zp_counted_rank *w);
 void zp_counted_gradients_close(zp_counted_rank *w);

@@ -9,18 +9,19 @@
  *   means of exact sums        read 72 bytes of limbs, write the mean, count squares  76 / D
  *                              stage 2: 40 bytes                                      44 / D
  *
- * Stage 2, of each micro-batch; a mere copy of the caller's gradient into a bucket is not the
- * engine's own:
- *   native                     widens a 16-bit gradient into a bucket                  p + 4
+ * With g bytes of a gradient (p, or 4): stage 2, of each micro-batch; a mere copy of the caller's
+ * gradient into a bucket is not the engine's own:
+ *   native                     widens a 16-bit gradient into a bucket                  g + 4
  *                              adds to the sum, from the second micro-batch on       12 / D
- *   ordered                    reads all members' parts                                    p
+ *   ordered                    reads all members' parts                                    g
  *                              writes the sum, and from the second one on reads it 4, 8 / D
- *   exact                      the same with sums of 40 bytes                  p, 40, 80 / D
+ *   exact                      the same with sums of 40 bytes                  g, 40, 80 / D
  *
  * Stages 0 and 1:
- *   window                     reads the gradient, writes the sum                      p + 4
- *                              from the second micro-batch on reads it, too            p + 8
- *                              exact: with sums of 72 bytes                  p + 72, p + 144
+ *   window                     reads the gradient, writes the sum                      g + 4
+ *                              from the second micro-batch on reads it, too            g + 8
+ *                              exact: with sums of 72 bytes                  g + 72, g + 144
+ *                              fp32 gradients in place, unless exact                       0
  *   ordered                    reads all members' parts, writes the sum            4 + 4 / D
  *
  * The buffers of communications are counted apart. */
@@ -43,23 +44,26 @@ static double bytes_of_sum(const zp_config *c)
   return c->stage == 2 ? 40 : 72;
 }
 
-static double of_reduction(const zp_counters_job *job, double p, double share)
+static double of_reduction(const zp_counters_job *job, double g, double share)
 {
   const zp_config *c = job->cfg;
   const double M = (double)c->micro_batches, sum = bytes_of_sum(c);
-  const double window = M * (p + sum) + (M - 1) * sum;
+  const int written = job->in_place && g == 4 && c->reduce == ZP_ORDERED; /* by backward */
+  const double window = written ? 0 : M * (g + sum) + (M - 1) * sum;
   if (c->stage < 2 && c->reduce == ZP_ORDERED && !job->native) return window + 4 + 4 * share;
   if (c->stage < 2) return window;
-  if (job->native) return (p < 4 ? M * (p + 4) : 0) + (M - 1) * 12 * share;
-  return M * p + (sum + (M - 1) * 2 * sum) * share;
+  if (job->native) return (g < 4 ? M * (g + 4) : 0) + (M - 1) * 12 * share;
+  return M * g + (sum + (M - 1) * 2 * sum) * share;
 }
 
 double zp_counters_ideal(const zp_counters_job *job)
 {
   const zp_config *c = job->cfg;
   const double p = (double)zp_dtype_bytes(c->precision);
+  const double g =
+      (double)zp_dtype_bytes(zp_gradient_dtype(c->precision, job->hyper->fp32_gradients));
   const double share = c->stage == 0 ? 1 : 1.0 / c->dp;
   const double mean = c->reduce == ZP_EXACT ? bytes_of_sum(c) + 4 : 4;
   if (!is_known(job)) return -1;
-  return of_reduction(job, p, share) + (mean + 28 + p) * share;
+  return of_reduction(job, g, share) + (mean + 28 + p) * share;
 }

@@ -19,7 +19,7 @@ enum { ACTIVATION = 4096 };
 
 static int32_t use_of(const zp_counters_job *job, const zp_op *op)
 {
-  const int copies = job->cfg->stage == 2 && (!job->native || job->cfg->precision == ZP_F32);
+  const int copies = job->cfg->stage == 2 && (!job->native || zp_counted_grad_dtype(job) == ZP_F32);
   if (!op) return ZP_COUNT_STAGED;
   switch (op->kind) {
   case ZP_OP_ADD: return copies ? ZP_COUNT_COPIED : ZP_COUNT_ADD;
@@ -80,7 +80,9 @@ static int sleeps(void *ctx, uint64_t ns)
 static int first_values(void *ctx, int32_t param, void *data, cudaStream_t stream)
 {
   const zp_counted_rank *w = ctx;
-  return (int)cudaMemsetAsync(data, 0x3c, zp_counted_grad_bytes(w->run->job->cfg, param), stream);
+  const zp_config *cfg = w->run->job->cfg;
+  return (int)cudaMemsetAsync(
+      data, 0x3c, (size_t)(cfg->params[param].numel * zp_dtype_bytes(cfg->precision)), stream);
 }
 
 static int forward(void *ctx, const zp_cuda_call *call)
@@ -99,11 +101,33 @@ static int64_t larger(int64_t a, int64_t b)
   return a > b ? a : b;
 }
 
+/* *grad: the gradient's copy in the place that the engine lends, or the caller's own. The copy is
+ * the caller's work, as backward would write there. */
+static int fill(zp_counted_rank *w, int32_t param, const zp_cuda_call *call, void **grad)
+{
+  const zp_counters_job *job = w->run->job;
+  void *lent = NULL;
+  *grad = w->grad[param];
+  if (!job->in_place) return 0;
+  TRY(zp_cuda_grad_buffer(w->e, param, call->mb, call->stream, &lent));
+  if (!lent) return 0;
+  const int64_t calls = zp_counted_calls(w);
+  simdev_tag(0);
+  TRY(cudaMemcpyAsync(lent, *grad, zp_counted_grad_bytes(job, param), cudaMemcpyDeviceToDevice,
+                      call->stream));
+  tag(w, w->use);
+  w->by_model += zp_counted_calls(w) - calls;
+  *grad = lent;
+  return 0;
+}
+
 static int announce(zp_counted_rank *w, int32_t param, const zp_cuda_call *call)
 {
+  void *grad;
+  TRY(fill(w, param, call, &grad));
   const int64_t calls = zp_counted_calls(w), locks = w->locks;
   zp_count_host *h = &w->host;
-  TRY(zp_cuda_grad_ready(w->e, param, call->mb, w->grad[param], w->run->job->cfg->precision,
+  TRY(zp_cuda_grad_ready(w->e, param, call->mb, grad, zp_counted_grad_dtype(w->run->job),
                          call->stream));
   h->announcements++;
   h->announced_calls += zp_counted_calls(w) - calls;
@@ -158,6 +182,7 @@ static zp_cuda_options options_of(zp_counted_rank *w)
                        .replicas = h->replicas,
                        .entry_align = h->entry_align,
                        .slots = h->slots,
+                       .fp32_gradients = h->fp32_gradients,
                        .rank = w->rank,
                        .device = w->rank,
                        .native = job->native,
@@ -204,7 +229,8 @@ static int read_layout(zp_counted_rank *w)
   for (int32_t i = 0; i < lay->n_params; i++) w->params += cfg->params[lay->first_param + i].numel;
   for (int32_t k = 0; k < lay->n_flats; k++) w->buckets += zp_buckets(&lay->flat[k]);
   if (zp_block_align(&b, h->entry_align)) return __LINE__;
-  w->planned = zp_memory_of(&b.cfg, lay, h->slots);
+  b.fp32_gradients = h->fp32_gradients;
+  w->planned = zp_memory_of(&b.cfg, lay, h->slots, zp_block_gradients(&b));
   zp_block_close(&b);
   w->allocated = zp_cuda_memory_of(w->e);
   return 0;

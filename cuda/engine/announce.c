@@ -53,20 +53,20 @@ static const char *dtype_name(int32_t dtype)
 static int refuse_gradient(zp_cuda *e, int32_t param, int32_t dtype, cudaStream_t stream)
 {
   zp_cuda_rank *r = &e->rank;
-  const int32_t precision = r->plan.cfg->precision;
+  const int32_t expected = zp_cuda_gradient_dtype(&r->plan);
   zp_cuda_enter(e);
-  if (dtype == precision && stream != cudaStreamPerThread)
+  if (dtype == expected && stream != cudaStreamPerThread)
     zp_cuda_fail(r, ZP_E_ARRIVAL, "the address of entry %d's gradient is NULL", param);
-  else if (dtype == precision)
+  else if (dtype == expected)
     zp_cuda_fail(r, ZP_E_ARRIVAL,
                  "the gradient of entry %d comes on cudaStreamPerThread, which is another stream "
                  "in each thread",
                  param);
   else
-    zp_cuda_fail(r, ZP_E_ARRIVAL,
-                 "the dtype of entry %d's gradient: got %s, expected the configuration's "
-                 "precision, %s",
-                 param, dtype_name(dtype), dtype_name(precision));
+    zp_cuda_fail(r, ZP_E_ARRIVAL, "the dtype of entry %d's gradient: got %s, expected %s, %s",
+                 param, dtype_name(dtype),
+                 r->opt.fp32_gradients ? "that of fp32_gradients" : "the configuration's precision",
+                 dtype_name(expected));
   return zp_cuda_leave(e);
 }
 
@@ -76,7 +76,8 @@ int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, 
   const zp_config *cfg = e->rank.plan.cfg;
   const int empty = param >= 0 && param < cfg->n_params && cfg->params[param].numel == 0;
   const announcement a = {param, mb, ZP_CUDA_READY, grad, stream, NULL};
-  if (dtype != cfg->precision || (!grad && !empty) || stream == cudaStreamPerThread)
+  if (dtype != zp_cuda_gradient_dtype(&e->rank.plan) || (!grad && !empty) ||
+      stream == cudaStreamPerThread)
     return refuse_gradient(e, param, dtype, stream);
   return announce_on_device(e, &a);
 }
@@ -94,7 +95,7 @@ int zp_cuda_grad_buffer(zp_cuda *e, int32_t param, int64_t mb, cudaStream_t stre
   const announcement a = {param, mb, ZP_CUDA_AWAITED, NULL, stream, buffer};
   *buffer = NULL;
   if (stream == cudaStreamPerThread)
-    return refuse_gradient(e, param, e->rank.plan.cfg->precision, stream);
+    return refuse_gradient(e, param, zp_cuda_gradient_dtype(&e->rank.plan), stream);
   return announce_on_device(e, &a);
 }
 

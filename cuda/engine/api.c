@@ -138,6 +138,7 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
                        .replicas = e->o.hyper.replicas,
                        .entry_align = e->o.hyper.entry_align,
                        .slots = e->o.hyper.slots,
+                       .fp32_gradients = e->o.hyper.fp32_gradients,
                        .rank = e->o.rank,
                        .device = e->o.device,
                        .native = e->o.config->reduce == ZP_ORDERED && !e->o.ordered,

@@ -121,9 +121,10 @@ typedef struct zp_cuda_options {
   double clip, clip_eps; /* as for zp_decide */
   zp_scaler scaler;      /* initial state */
   int32_t rank, device;
-  int32_t replicas;    /* R: of the sharded state; 0: 1. spec: TOPO-6 */
-  int32_t entry_align; /* elements, as in zp_hyper; 0: 1. spec: PART-2 */
-  int32_t slots;       /* as in zp_hyper */
+  int32_t replicas;       /* R: of the sharded state; 0: 1. spec: TOPO-6 */
+  int32_t entry_align;    /* elements, as in zp_hyper; 0: 1. spec: PART-2 */
+  int32_t slots;          /* as in zp_hyper */
+  int32_t fp32_gradients; /* 1: gradients are fp32, as in zp_hyper. spec: RED-1 */
   /* 1: `native` instead of cfg->reduce ZP_ORDERED: NCCL adds fp32 between ranks and stages, in its
    * own order; the same ops, with redop ZP_RED_SUM and dtype ZP_F32 in the ledger. Equal to
    * `ordered` if every partial sum is exact. At stage 2, 16-bit gradients travel widened.
@@ -216,13 +217,14 @@ int zp_cuda_wait_params(zp_cuda *e, const int32_t *params, int32_t n, cudaStream
 int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream);
 
 /* The gradient of entry `param` of micro-batch mb: numel elements of dtype, the configuration's
- * precision, at grad (NULL is allowed if numel is 0). Work already queued on `stream` makes it,
- * after what the engine had queued on the compute stream when it called backward; work queued on
- * `stream` afterwards may overwrite it. `stream` is any of the device but cudaStreamPerThread, also
- * the legacy default one, is not being captured, and is not destroyed before the step has been
- * queued. From any host thread, also from several at once, but only from when the backward callback
- * was called until it returns; without callbacks once the micro-batch's turn has come, and ordered
- * after the last zp_cuda_end_step's stream. 0, or a negative status. spec: RED-3, PART-8 */
+ * precision, or with fp32_gradients fp32, at grad (NULL is allowed if numel is 0). Work already
+ * queued on `stream` makes it, after what the engine had queued on the compute stream when it
+ * called backward; work queued on `stream` afterwards may overwrite it. `stream` is any of the
+ * device but cudaStreamPerThread, also the legacy default one, is not being captured, and is not
+ * destroyed before the step has been queued. From any host thread, also from several at once, but
+ * only from when the backward callback was called until it returns; without callbacks once the
+ * micro-batch's turn has come, and ordered after the last zp_cuda_end_step's stream. 0, or a
+ * negative status. spec: RED-3, PART-8 */
 int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                        cudaStream_t stream);
 

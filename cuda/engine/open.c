@@ -33,8 +33,11 @@ static void connect(zp_cuda *e)
 static int open_plan(zp_cuda *e)
 {
   zp_cuda_rank *r = &e->rank;
-  if (zp_cuda_plan_open(&r->plan, r->opt.cfg, zp_cuda_replicas(&r->opt), r->opt.entry_align,
-                        r->opt.slots, r->opt.rank))
+  const zp_cuda_plan_how how = {.replicas = zp_cuda_replicas(&r->opt),
+                                .fp32_gradients = r->opt.fp32_gradients,
+                                .slots = r->opt.slots,
+                                .entry_align = r->opt.entry_align};
+  if (zp_cuda_plan_open(&r->plan, r->opt.cfg, how, r->opt.rank))
     return zp_cuda_fail(r, ZP_E_MEMORY, "no host memory for the programs");
   if (zp_cuda_lock_open(&r->lock, r->opt.threads))
     return zp_cuda_fail(r, ZP_E_MEMORY, "no host memory for the lock");

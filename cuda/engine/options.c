@@ -73,6 +73,8 @@ int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err)
       zp_block_check_align(o->cfg, o->entry_align, err) || zp_slots_check(o->slots, err))
     return err->status;
   if (check_partial(o, err)) return err->status;
+  if (o->fp32_gradients != 0 && o->fp32_gradients != 1)
+    return refuse(err, "fp32_gradients", "0 or 1", o->fp32_gradients);
   if (o->early_bytes < ZP_EARLY_ALL)
     return refuse(err, "early_bytes", "-1, 0 or a number of bytes", o->early_bytes);
   if (o->cfg->dynamic_shapes && o->cfg->pp > 1 && o->message_bytes < 1)

@@ -58,15 +58,16 @@ typedef struct zp_hb_case {
   const zp_param *own;  /* [cfg->n_params] with the sizes of gradients; NULL: the same */
   int32_t replicas;     /* R, at least 1 */
   int32_t steps;
-  int32_t slots;        /* as in zp_hyper */
-  int32_t native;       /* 1: NCCL adds between ranks and stages (RED-7) */
-  int32_t launch_order; /* 1: NCCL keeps the order of communications, the engine adds no event */
-  const zp_hb_log *log; /* [world]; NULL with `gradual`: all entries, in the program's order */
-  const uint8_t *get;   /* [steps] 1: the host waits for the state after the step */
-  int64_t early_bytes;  /* as in zp_cuda_options */
-  int32_t rest;         /* 1: backward continues after its gradients (ZP_HB_REST) */
-  int32_t sets;         /* sets of gradient buffers that micro-batches use in turn */
-  int32_t offload;      /* 1: the host updates (OPT-5) */
+  int32_t slots;          /* as in zp_hyper */
+  int32_t native;         /* 1: NCCL adds between ranks and stages (RED-7) */
+  int32_t fp32_gradients; /* 1: gradients are fp32 (RED-1) */
+  int32_t launch_order;   /* 1: NCCL keeps the order of communications, the engine adds no event */
+  const zp_hb_log *log;   /* [world]; NULL with `gradual`: all entries, in the program's order */
+  const uint8_t *get;     /* [steps] 1: the host waits for the state after the step */
+  int64_t early_bytes;    /* as in zp_cuda_options */
+  int32_t rest;           /* 1: backward continues after its gradients (ZP_HB_REST) */
+  int32_t sets;           /* sets of gradient buffers that micro-batches use in turn */
+  int32_t offload;        /* 1: the host updates (OPT-5) */
   /* 1: backward makes one gradient after the other on the compute stream (ZP_HB_PIECE), and
    * announces each there before it makes the next; it ends with ZP_HB_REST */
   int32_t gradual;

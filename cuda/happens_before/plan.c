@@ -53,6 +53,7 @@ static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t 
   *b = (zp_hb_walk){.p = p, .c = c, .rank = rank, .last_comm = -1, .barrier = -1, .decision = -1};
   b->at = zp_coord_of(p->cfg, zp_hb_rank_of(p, rank));
   b->block = zp_block_of(p->cfg, p->replicas, zp_hb_rank_of(p, rank));
+  b->block.fp32_gradients = c->fp32_gradients;
   if (layout_open(b)) return -1;
   const size_t n = (size_t)b->lay.n_params;
   b->block.slots = c->slots;
@@ -66,7 +67,8 @@ static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t 
   b->in_place = calloc(n + 1, 1);
   zp_config own = *p->cfg;
   if (c->own) own.params = c->own;
-  if (zp_early_open(&b->early, &own, &b->lay, c->early_bytes)) return -1;
+  if (zp_early_open(&b->early, &own, &b->lay, zp_block_gradients(&b->block), c->early_bytes))
+    return -1;
   if (!b->access || !b->param_at || !b->stream || !b->arrived || !b->staged || !b->in_place)
     return -1;
   for (size_t i = 0; i < n; i++)

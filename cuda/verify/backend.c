@@ -36,7 +36,8 @@ const zp_backend zp_backend_cuda = {
                [ZP_CUDA_OPTION_PRODUCERS] = {"producers", {"1", "2", "3"}},
                [ZP_CUDA_OPTION_ARRIVAL] = {"arrival", {"backward", "any"}},
                [ZP_CUDA_OPTION_SUMS] = {"sums", {"exact", "ordered", "native"}},
-               [ZP_CUDA_OPTION_OFFLOAD] = {"offload", {"no", "yes"}}},
+               [ZP_CUDA_OPTION_OFFLOAD] = {"offload", {"no", "yes"}},
+               [ZP_CUDA_OPTION_GRADIENTS] = {"gradients", {"precision", "fp32"}}},
     .observe = zp_cuda_observe,
     .time = zp_cost_time,
 };

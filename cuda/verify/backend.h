@@ -12,7 +12,8 @@ enum {
   ZP_CUDA_OPTION_PRODUCERS,
   ZP_CUDA_OPTION_ARRIVAL,
   ZP_CUDA_OPTION_SUMS,
-  ZP_CUDA_OPTION_OFFLOAD
+  ZP_CUDA_OPTION_OFFLOAD,
+  ZP_CUDA_OPTION_GRADIENTS
 };
 
 /* Runs a case in c->schedules orders (at least one) from c->schedule on, to the first failure. */

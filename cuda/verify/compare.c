@@ -201,10 +201,11 @@ int zp_diff_compare_allocation(zp_diff_rank *w)
   const zp_config *c = w->t->cfg;
   const zp_layout *lay = zp_cuda_layout_of(w->e);
   const zp_cuda_memory m = zp_cuda_memory_of(w->e);
-  zp_memory want =
-      zp_memory_of(&zp_sim_rank(w->t->ref.sim, w->rank)->block.cfg, lay, w->t->hyper->slots);
+  const int32_t gradients = zp_diff_grad_dtype(w->t);
+  zp_memory want = zp_memory_of(&zp_sim_rank(w->t->ref.sim, w->rank)->block.cfg, lay,
+                                w->t->hyper->slots, gradients);
   zp_early early;
-  if (zp_early_open(&early, c, lay, zp_diff_early_bytes(w->t)))
+  if (zp_early_open(&early, c, lay, gradients, zp_diff_early_bytes(w->t)))
     return wrong(w, "STEP-1", "memory", 0);
   const int64_t ring = early.bytes;
   zp_early_close(&early);

@@ -13,6 +13,7 @@ zp_hb_case zp_diff_order_case(const zp_diff *t)
                       .steps = t->steps,
                       .slots = t->hyper->slots,
                       .native = t->now.native,
+                      .fp32_gradients = t->hyper->fp32_gradients,
                       .early_bytes = zp_diff_early_bytes(t),
                       .launch_order = !t->chained,
                       .log = t->log,

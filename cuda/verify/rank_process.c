@@ -71,6 +71,7 @@ zp_cuda_options zp_diff_rank_options(zp_diff_rank *w)
       .replicas = h->replicas,
       .entry_align = h->entry_align,
       .slots = h->slots,
+      .fp32_gradients = h->fp32_gradients,
       .rank = w->rank,
       .early_bytes = zp_diff_early_bytes(w->t),
       .device = zp_ranks_as == ZP_RANKS_PROCESSES ? w->rank : 0,

@@ -164,12 +164,13 @@ static int forward_tape(void *inst, zp_mb at, int32_t slot, const zp_message *re
 
 static void compare(zp_diff *t, const char *ours, const char *theirs, int64_t n)
 {
-  const int64_t size = zp_dtype_bytes(t->cfg->precision);
+  const int32_t dtype = zp_diff_grad_dtype(t);
+  const int64_t size = zp_dtype_bytes(dtype);
   float a[CHUNK], b[CHUNK];
   for (int64_t first = 0; first < n; first += CHUNK) {
     const int64_t count = n - first < CHUNK ? n - first : CHUNK;
-    zp_gpt_decode(a, ours + first * size, count, t->cfg->precision);
-    zp_gpt_decode(b, theirs + first * size, count, t->cfg->precision);
+    zp_gpt_decode(a, ours + first * size, count, dtype);
+    zp_gpt_decode(b, theirs + first * size, count, dtype);
     for (int64_t i = 0; i < count; i++) {
       const double apart = (double)b[i] - (double)a[i];
       if (!are_finite(t->watch.products, a[i], b[i])) continue;

@@ -13,12 +13,12 @@
 
 #define PROGRAM "zeroproof-simdev-counters"
 
-enum { KEY_SUMS = 0x7000, KEY_OFFLOAD, KEY_ENTRY_ALIGN, LAYERS = 4, RANKS_MAX = 64 };
+enum { KEY_SUMS = 0x7000, KEY_OFFLOAD, KEY_ENTRY_ALIGN, KEY_IN_PLACE, LAYERS = 4, RANKS_MAX = 64 };
 
 typedef struct counters_args {
   zp_options o;
   const char *sums; /* or NULL */
-  int32_t offload;
+  int32_t offload, in_place;
   int64_t entry_align; /* 0: not given */
 } counters_args;
 
@@ -30,6 +30,8 @@ static const struct argp_option options[] = {
      "exact: in an accumulator of 72 bytes an element, at ZeRO stage 2 of 40",
      0},
     {"offload", KEY_OFFLOAD, NULL, 0, "masters and moments in pinned host memory", 0},
+    {"in-place", KEY_IN_PLACE, NULL, 0,
+     "the caller writes gradients where the engine lends a place for them", 0},
     {"entry-align", KEY_ENTRY_ALIGN, "N", 0,
      "entries start at multiples of N elements in their flat groups (default 64; 1 with --config); "
      "where that is 128 bytes, gathers write the parameters directly",
@@ -42,6 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   switch (key) {
   case ARGP_KEY_INIT: state->child_inputs[0] = &a->o; return 0;
   case KEY_OFFLOAD: a->offload = 1; return 0;
+  case KEY_IN_PLACE: a->in_place = 1; return 0;
   case KEY_ENTRY_ALIGN:
     if (zp_parse_count(arg, &a->entry_align) != 0 || a->entry_align < 1 ||
         a->entry_align > ZP_MAX_ENTRY_ALIGN)
@@ -64,7 +67,7 @@ static const struct argp argp = {
     NULL,
     "Memory, traffic, launches and calls of a training step of the CUDA engine, counted on a "
     "simulated device.\v"
-    "Without options it prints a table of five configurations. An option selects one "
+    "Without options it prints a table of six configurations. An option selects one "
     "configuration, which is printed in full; without --config it has 4 layers of 66048 "
     "parameters on each pipeline stage, and without --dp, --bucket and --micro-batches 4 ranks, "
     "buckets of 32Ki elements and 1 micro-batch. --reduce follows --sums here (ordered, unless "
@@ -81,9 +84,9 @@ static const struct argp argp = {
 
 static const struct {
   const char *sums;
-  int32_t stage, micro_batches;
-} table[] = {
-    {"native", 2, 1}, {"native", 2, 8}, {"ordered", 2, 1}, {"native", 1, 8}, {"exact", 2, 1}};
+  int32_t stage, micro_batches, in_place; /* in_place: fp32 gradients */
+} table[] = {{"native", 2, 1, 1},  {"native", 2, 1, 0}, {"native", 2, 8, 0},
+             {"ordered", 2, 1, 0}, {"native", 1, 8, 0}, {"exact", 2, 1, 0}};
 enum { TABLE = sizeof table / sizeof *table };
 
 /* Matrices, and vectors whose sizes are no multiples of a kernel's tile. */
@@ -114,8 +117,8 @@ static void default_value(zp_options *o, int32_t opt, int64_t value)
 /* 1: the command line selects a configuration. */
 static int selects(const counters_args *a)
 {
-  int flags = a->sums != NULL || a->offload || a->entry_align != 0 || a->o.config_file != NULL ||
-              a->o.n_groups > 0;
+  int flags = a->sums != NULL || a->offload || a->in_place || a->entry_align != 0 ||
+              a->o.config_file != NULL || a->o.n_groups > 0;
   for (int32_t i = 0; i < ZP_OPTS; i++) flags |= a->o.by_flag[i];
   return flags;
 }
@@ -152,6 +155,8 @@ static int count(counters_args *a, const zp_backend *engine, zp_counters_row *r)
   r->cfg = zp_options_config(o);
   r->native = strcmp(a->sums, "native") == 0;
   r->offload = a->offload;
+  r->in_place = a->in_place;
+  r->gradients = zp_gradient_dtype(r->cfg.precision, o->hyper.fp32_gradients);
   code = zp_options_check(o, &r->cfg);
   for (int32_t i = 0; code == 0 && i < IGNORED; i++)
     if (o->by_flag[ignored[i].opt])
@@ -162,8 +167,11 @@ static int count(counters_args *a, const zp_backend *engine, zp_counters_row *r)
     code = zp_refuse(o, "%d ranks: at most %d can be counted.", (int)zp_world(&r->cfg), RANKS_MAX);
   if (code == 0) code = zp_plan_fits(o, &r->cfg, 0, 40);
   if (code != 0) return code;
-  const zp_counters_job job = {
-      .cfg = &r->cfg, .hyper = &o->hyper, .native = r->native, .offload = r->offload};
+  const zp_counters_job job = {.cfg = &r->cfg,
+                               .hyper = &o->hyper,
+                               .native = r->native,
+                               .offload = r->offload,
+                               .in_place = r->in_place};
   return engine->counters(&job, &r->counted, &err) == 0 ? 0 : zp_options_report(o, &err);
 }
 
@@ -173,6 +181,7 @@ static int count_table(counters_args *a, const zp_backend *engine, zp_counters_r
     a->sums = table[i].sums;
     a->o.value[ZP_OPT_STAGE] = table[i].stage;
     a->o.value[ZP_OPT_MICRO_BATCHES] = table[i].micro_batches;
+    a->o.value[ZP_OPT_FP32_GRADIENTS] = a->in_place = table[i].in_place;
     const int code = count(a, engine, &row[i]);
     if (code != 0) return code;
   }

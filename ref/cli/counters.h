@@ -12,7 +12,8 @@
 /* A configuration and what a step of it counted. */
 typedef struct zp_counters_row {
   zp_config cfg;
-  int32_t native, offload;
+  int32_t native, offload, in_place;
+  int32_t gradients; /* their dtype */
   zp_counters counted;
 } zp_counters_row;
 

@@ -76,11 +76,13 @@ json_t *zp_counters_json(const zp_counters_row *r)
 {
   const zp_config *cfg = &r->cfg;
   const zp_counters *c = &r->counted;
-  return json_pack("{s:s,s:i,s:I,s:i,s:i,s:i,s:i,s:b,s:i,s:i,s:I,s:I,s:o,s:o,s:o,s:o}", "sums",
-                   zp_counters_sums(&r->cfg, r->native), "stage", (int)cfg->stage, "micro_batches",
-                   (json_int_t)cfg->micro_batches, "pp", (int)cfg->pp, "dp", (int)cfg->dp, "tp",
-                   (int)cfg->tp, "ep", (int)cfg->ep, "offload", (int)r->offload, "ranks",
-                   (int)c->world, "rank", (int)c->rank, "parameters", (json_int_t)c->params,
-                   "buckets", (json_int_t)c->buckets, "traffic", json_traffic(r), "launches",
-                   json_all_launches(r), "host", json_host(c), "memory", json_memory(c));
+  return json_pack("{s:s,s:s,s:i,s:I,s:i,s:i,s:i,s:i,s:b,s:i,s:i,s:I,s:I,s:o,s:o,s:o,s:o}", "sums",
+                   zp_counters_sums(&r->cfg, r->native), "gradients",
+                   zp_counters_gradients(r->gradients, r->in_place), "stage", (int)cfg->stage,
+                   "micro_batches", (json_int_t)cfg->micro_batches, "pp", (int)cfg->pp, "dp",
+                   (int)cfg->dp, "tp", (int)cfg->tp, "ep", (int)cfg->ep, "offload", (int)r->offload,
+                   "ranks", (int)c->world, "rank", (int)c->rank, "parameters",
+                   (json_int_t)c->params, "buckets", (json_int_t)c->buckets, "traffic",
+                   json_traffic(r), "launches", json_all_launches(r), "host", json_host(c),
+                   "memory", json_memory(c));
 }

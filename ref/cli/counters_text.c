@@ -32,8 +32,9 @@ static void print_summary(const zp_counters_row *r)
   const int64_t launches = zp_counters_own_launches(c);
   const int64_t bound = zp_counters_launch_bound(c, &r->cfg);
   double others = own;
-  printf("  %-8s %5d %3lld %8.3f %8.3f %7.4f  %-7s", zp_counters_sums(&r->cfg, r->native),
-         (int)r->cfg.stage, (long long)r->cfg.micro_batches, c->ideal, own, ratio,
+  printf("  %-8s %5d %3lld %-13s %8.3f %8.3f %7.4f  %-7s", zp_counters_sums(&r->cfg, r->native),
+         (int)r->cfg.stage, (long long)r->cfg.micro_batches,
+         zp_counters_gradients(r->gradients, r->in_place), c->ideal, own, ratio,
          verdict(ratio, ZP_COUNTERS_RATIO));
   for (int32_t i = 0; i < COLUMNS; i++) {
     printf(" %7.3f", device_of(c, columns[i]));
@@ -49,7 +50,7 @@ void zp_counters_print_summary(const zp_counters_row *row, int32_t n)
   printf(
       "A training step: bytes of device memory a parameter that the engine's own kernels, copies "
       "and memsets\naccess, and how many of them it launches\n\n"
-      "  sums     stage   M    ideal      own   ratio  <= %.2f",
+      "  sums     stage   M gradients        ideal      own   ratio  <= %.2f",
       ZP_COUNTERS_RATIO);
   for (int32_t i = 0; i < COLUMNS; i++) printf(" %7s", zp_count_use_name(columns[i]));
   printf("  others   copied launch  bound\n");
@@ -164,16 +165,16 @@ static void print_memory(const zp_counters *c)
 void zp_counters_print(const zp_counters_row *r)
 {
   const zp_config *cfg = &r->cfg;
-  printf("%s sums, ZeRO stage %d, M = %lld micro-batches, %s%s\n"
+  printf("%s sums, ZeRO stage %d, M = %lld micro-batches, %s, gradients %s%s\n"
          "  pp %d, dp %d, tp %d, ep %d; %lld parameters on %d ranks in all, B = %lld buckets on "
          "rank %d\n",
          zp_counters_sums(&r->cfg, r->native), (int)cfg->stage, (long long)cfg->micro_batches,
          cfg->precision == ZP_BF16  ? "bf16"
          : cfg->precision == ZP_F16 ? "fp16"
                                     : "fp32",
-         r->offload ? ", offload" : "", (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep,
-         (long long)r->counted.params, (int)r->counted.world, (long long)r->counted.buckets,
-         (int)r->counted.rank);
+         zp_counters_gradients(r->gradients, r->in_place), r->offload ? ", offload" : "",
+         (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep, (long long)r->counted.params,
+         (int)r->counted.world, (long long)r->counted.buckets, (int)r->counted.rank);
   print_traffic(r);
   print_launches(r);
   print_host(&r->counted);

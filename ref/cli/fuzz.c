@@ -299,6 +299,7 @@ static int replay(const fuzz_args *a)
   if (zp_engine_supports(a->job.engine, "zeroproof fuzz", &c) != 0) return ZP_EXIT_REFUSED;
   zp_options_init(&o, "zeroproof fuzz");
   o.hyper.replicas = c.replicas;
+  o.hyper.fp32_gradients = c.synth.fp32_gradients;
   const int code = zp_plan_fits(&o, &c.cfg, 0, 40); /* as sim does */
   zp_options_free(&o);
   if (code != ZP_EXIT_GOOD) return code;

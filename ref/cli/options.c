@@ -28,6 +28,7 @@ static const opt_row rows[ZP_OPTS] = {
     [ZP_OPT_SLOTS] = {"slots", "slots", 0, ZP_SLOTS_MOST, 0, NULL},
     [ZP_OPT_PRECISION] = {"precision", "precision", 0, 2, ZP_BF16, "fp32 bf16 fp16"},
     [ZP_OPT_REDUCE] = {"reduce", "reduce", 0, 1, ZP_EXACT, "ordered exact"},
+    [ZP_OPT_FP32_GRADIENTS] = {"fp32-gradients", "fp32_gradients", 0, 1, 0, NULL},
     [ZP_OPT_DYNAMIC_SHAPES] = {"dynamic-shapes", "dynamic_shapes", 0, 1, 0, NULL},
     [ZP_OPT_STEPS] = {"steps", "steps", 0, (int64_t)1 << 40, 1, NULL},
     [ZP_OPT_SEED] = {"seed", "seed", 0, INT64_MAX, 1, NULL},
@@ -179,6 +180,8 @@ static const struct argp_option common_options[] = {
     ROW(ZP_OPT_PRECISION, "precision", "fp32|bf16|fp16",
         "parameters, gradients, activations (bf16)"),
     ROW(ZP_OPT_REDUCE, "reduce", "ordered|exact", "how contributions are added (exact)"),
+    ROW(ZP_OPT_FP32_GRADIENTS, "fp32-gradients", NULL,
+        "gradients are fp32, whatever the precision"),
     ROW(ZP_OPT_DYNAMIC_SHAPES, "dynamic-shapes", NULL, "a meta message precedes every activation"),
     ROW(ZP_OPT_STEPS, "steps", "N", "optimizer steps"),
     ROW(ZP_OPT_SEED, "seed", "N", "seed of everything random (1)"),
@@ -274,6 +277,7 @@ zp_config zp_options_config(zp_options *o)
   cfg.params = o->params;
   o->hyper.replicas = (int32_t)o->value[ZP_OPT_REPLICAS];
   o->hyper.slots = (int32_t)o->value[ZP_OPT_SLOTS];
+  o->hyper.fp32_gradients = (int32_t)o->value[ZP_OPT_FP32_GRADIENTS];
   return cfg;
 }
 

@@ -31,6 +31,7 @@ typedef enum zp_opt {
   ZP_OPT_SLOTS,
   ZP_OPT_PRECISION,      /* zp_dtype */
   ZP_OPT_REDUCE,         /* zp_reduce */
+  ZP_OPT_FP32_GRADIENTS, /* 0 or 1 */
   ZP_OPT_DYNAMIC_SHAPES, /* 0 or 1 */
   ZP_OPT_STEPS,
   ZP_OPT_SEED,
@@ -82,7 +83,8 @@ void zp_options_free(zp_options *o);
  * message on standard error. */
 int zp_options_finish(zp_options *o);
 
-/* The planner's configuration from o; params borrows o->params. Sets o->hyper.replicas. Applies
+/* The planner's configuration from o; params borrows o->params. Sets o->hyper.replicas and
+ * fp32_gradients. Applies
  * --groups: stage s has K_s optimizer groups (its entries take turns; tied entries stay in group
  * 0). */
 zp_config zp_options_config(zp_options *o);
@@ -93,6 +95,9 @@ int zp_options_check(const zp_options *o, const zp_config *cfg);
 
 /* ", 2 replicas", or nothing for one. Returns text. */
 const char *zp_replicas_text(int32_t replicas, char text[32]);
+
+/* " with fp32 gradients", or nothing. */
+const char *zp_gradients_text(const zp_hyper *hyper);
 
 /* zp_cli_refuse for o's command; the message names --config. Returns ZP_EXIT_REFUSED. */
 int zp_refuse(const zp_options *o, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -355,8 +355,8 @@ static void read_root(reader *r, json_t *root)
   double clip = o->hyper.clip;
   only(r, root,
        "pp dp tp ep replicas stage micro_batches bucket align slots precision reduce "
-       "dynamic_shapes steps seed groups optgroups tied_keys params optimizer clip clip_eps "
-       "loss_scale");
+       "fp32_gradients dynamic_shapes steps seed groups optgroups tied_keys params optimizer clip "
+       "clip_eps loss_scale");
   read_fields(r, root);
   read_groups(r, json_object_get(root, "groups"));
   read_integer(r, "optgroups", json_object_get(root, "optgroups"), 1, ZP_MAX_GROUPS, &x);

@@ -9,13 +9,13 @@
 static json_t *config_json(const zp_options *o, const zp_config *cfg)
 {
   return json_pack(
-      "{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i, s:s, s:s, s:b, s:i, s:i, s:i}", "pp",
+      "{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i, s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "pp",
       cfg->pp, "dp", cfg->dp, "tp", cfg->tp, "ep", cfg->ep, "replicas", zp_replicas(&o->hyper),
       "stage", cfg->stage, "micro_batches", (json_int_t)cfg->micro_batches, "bucket",
       (json_int_t)cfg->bucket, "align", (json_int_t)cfg->align, "slots", o->hyper.slots,
       "precision", zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
-      "dynamic_shapes", cfg->dynamic_shapes, "optgroups", cfg->optgroups, "tied_keys",
-      cfg->tied_keys, "entries", cfg->n_params);
+      "fp32_gradients", o->hyper.fp32_gradients, "dynamic_shapes", cfg->dynamic_shapes, "optgroups",
+      cfg->optgroups, "tied_keys", cfg->tied_keys, "entries", cfg->n_params);
 }
 
 static json_t *flats_json(const zp_rank_plan *p)

@@ -26,6 +26,7 @@ int zp_plan_open(zp_rank_plan *p, const zp_options *o, const zp_config *cfg, int
 {
   const int status = zp_rank_plan_open(p, cfg, zp_replicas(&o->hyper), rank, err);
   if (status == 0) zp_rank_plan_slots(p, o->hyper.slots);
+  if (status == 0) zp_rank_plan_gradients(p, o->hyper.fp32_gradients);
   return status;
 }
 
@@ -34,12 +35,12 @@ static void print_header(const zp_options *o, const zp_config *cfg)
   char text[32], slots[32] = "";
   if (o->hyper.slots > 0 && cfg->stage == 2)
     snprintf(slots, sizeof slots, ", slots %d", (int)o->hyper.slots);
-  printf("pp %d × dp %d × tp %d (ep %d%s) = %d ranks, ZeRO stage %d, %lld micro-batches, %s, "
+  printf("pp %d × dp %d × tp %d (ep %d%s) = %d ranks, ZeRO stage %d, %lld micro-batches, %s%s, "
          "%s reduction, buckets of %lld elements%s\n\n",
          (int)cfg->pp, (int)cfg->dp, (int)cfg->tp, (int)cfg->ep,
          zp_replicas_text(zp_replicas(&o->hyper), text), (int)zp_world(cfg), (int)cfg->stage,
          (long long)cfg->micro_batches, zp_precision_name(cfg->precision),
-         zp_reduce_name(cfg->reduce), (long long)cfg->bucket, slots);
+         zp_gradients_text(&o->hyper), zp_reduce_name(cfg->reduce), (long long)cfg->bucket, slots);
 }
 
 static void print_memory(const zp_rank_plan *p)

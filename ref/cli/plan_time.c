@@ -254,6 +254,7 @@ int zp_plan_time(const zp_time_args *a, const zp_options *o, const zp_config *cf
 {
   const zp_time_job job = {.cfg = cfg,
                            .replicas = zp_replicas(&o->hyper),
+                           .fp32_gradients = o->hyper.fp32_gradients,
                            .native = strcmp(sums_of(cfg, a), "native") == 0,
                            .partial = a->partial,
                            .slots = o->hyper.slots,

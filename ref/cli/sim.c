@@ -123,10 +123,11 @@ static void print_head(const zp_sim_args *a, const zp_case *c)
            fault->name, fault->what,
            strchr(fault->source, '#') != NULL ? " (#: issue or pull request)" : "", fault->source,
            fault->clause);
-  printf("%d ranks: pp %d, dp %d, tp %d, ep %d%s; ZeRO stage %d, %s, %s reduction (%s)\n",
+  printf("%d ranks: pp %d, dp %d, tp %d, ep %d%s; ZeRO stage %d, %s%s, %s reduction (%s)\n",
          cfg->pp * cfg->dp * cfg->tp, cfg->pp, cfg->dp, cfg->tp, cfg->ep,
          zp_replicas_text(c->replicas, text), cfg->stage, zp_precision_name(cfg->precision),
-         zp_reduce_name(cfg->reduce), zp_reduce_text(cfg->reduce));
+         c->synth.fp32_gradients ? " with fp32 gradients" : "", zp_reduce_name(cfg->reduce),
+         zp_reduce_text(cfg->reduce));
   printf("  %lld micro-batch%s per rank, buckets of %lld elements; optimizer groups (K) of each "
          "pipeline stage: ",
          (long long)cfg->micro_batches, cfg->micro_batches == 1 ? "" : "es",

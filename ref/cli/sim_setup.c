@@ -43,7 +43,7 @@ static void apply_fields(const zp_options *o, zp_case *c, int all)
       [ZP_OPT_STAGE] = &cfg->stage,   [ZP_OPT_PRECISION] = &cfg->precision,
       [ZP_OPT_REDUCE] = &cfg->reduce, [ZP_OPT_DYNAMIC_SHAPES] = &cfg->dynamic_shapes,
       [ZP_OPT_STEPS] = &c->steps,     [ZP_OPT_REPLICAS] = &c->replicas,
-      [ZP_OPT_SLOTS] = &c->slots};
+      [ZP_OPT_SLOTS] = &c->slots,     [ZP_OPT_FP32_GRADIENTS] = &c->synth.fp32_gradients};
   for (int32_t i = 0; i < ZP_OPTS; i++)
     if (fields[i] != NULL && (all || is_set(o, i))) *fields[i] = (int32_t)o->value[i];
   if (all || is_set(o, ZP_OPT_MICRO_BATCHES)) cfg->micro_batches = o->value[ZP_OPT_MICRO_BATCHES];
@@ -121,5 +121,6 @@ int zp_sim_setup(zp_sim_args *a, zp_case *c)
   apply_hyper(a, c, all);
   a->o.hyper.replicas = c->replicas;
   a->o.hyper.slots = c->slots;
+  a->o.hyper.fp32_gradients = c->synth.fp32_gradients;
   return zp_options_check(&a->o, &c->cfg);
 }

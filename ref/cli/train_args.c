@@ -208,6 +208,9 @@ static int check_args(const zp_train_args *a)
   if (o->value[ZP_OPT_STEPS] < 1 || o->value[ZP_OPT_STEPS] > 1000000)
     return zp_refuse(o, "--steps: %lld is out of range; allowed is 1 to 1000000.",
                      (long long)o->value[ZP_OPT_STEPS]);
+  if (o->value[ZP_OPT_FP32_GRADIENTS])
+    return zp_refuse(o, "--fp32-gradients: the transformer computes gradients in its precision; "
+                        "leave the option out, or use `zeroproof sim`.");
   if (a->save_every > 0 && a->save == NULL) return zp_refuse(o, "--save-every: needs --save DIR.");
   return 0;
 }

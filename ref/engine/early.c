@@ -7,10 +7,10 @@
 #include "window.h"
 
 /* Of entry i's gradient, as it takes room. */
-static int64_t bytes_of(const zp_config *cfg, const zp_layout *lay, int32_t i)
+static int64_t bytes_of(const zp_config *cfg, const zp_layout *lay, int32_t dtype, int32_t i)
 {
   const zp_param *p = &cfg->params[lay->first_param + i];
-  const int64_t bytes = p->numel * zp_dtype_bytes(cfg->precision);
+  const int64_t bytes = p->numel * zp_dtype_bytes(dtype);
   if (p->frozen) return 0;
   return (bytes + ZP_EARLY_ALIGN - 1) / ZP_EARLY_ALIGN * ZP_EARLY_ALIGN;
 }
@@ -22,12 +22,12 @@ typedef struct filling {
 } filling;
 
 /* What the gradients of the entries of one bucket take, at most; -1: no memory. */
-static int64_t widest_bucket(const zp_config *cfg, const zp_layout *lay)
+static int64_t widest_bucket(const zp_config *cfg, const zp_layout *lay, int32_t dtype)
 {
   filling *of = calloc((size_t)lay->n_flats + 1, sizeof *of);
   int64_t most = 0;
   for (int32_t i = lay->n_params - 1; of && i >= 0; i--) {
-    const int64_t bytes = bytes_of(cfg, lay, i), start = lay->spot[i].start;
+    const int64_t bytes = bytes_of(cfg, lay, dtype, i), start = lay->spot[i].start;
     if (bytes == 0) continue;
     filling *f = &of[lay->spot[i].flat];
     const int64_t c = lay->flat[lay->spot[i].flat].capacity;
@@ -43,12 +43,13 @@ static int64_t widest_bucket(const zp_config *cfg, const zp_layout *lay)
   return most;
 }
 
-int zp_early_open(zp_early *e, const zp_config *cfg, const zp_layout *lay, int64_t bytes)
+int zp_early_open(zp_early *e, const zp_config *cfg, const zp_layout *lay, int32_t dtype,
+                  int64_t bytes)
 {
-  const int64_t bucket = widest_bucket(cfg, lay);
+  const int64_t bucket = widest_bucket(cfg, lay, dtype);
   int64_t all = 0, largest = 0, at = 0;
   for (int32_t i = 0; i < lay->n_params; i++) {
-    const int64_t n = bytes_of(cfg, lay, i);
+    const int64_t n = bytes_of(cfg, lay, dtype, i);
     all += n;
     if (n > largest) largest = n;
   }
@@ -58,7 +59,7 @@ int zp_early_open(zp_early *e, const zp_config *cfg, const zp_layout *lay, int64
   e->range = calloc((size_t)lay->n_params + 1, sizeof *e->range);
   if (!e->range || bucket < 0) return -1;
   for (int32_t i = lay->n_params - 1; i >= 0; i--) {
-    const int64_t n = bytes_of(cfg, lay, i);
+    const int64_t n = bytes_of(cfg, lay, dtype, i);
     if (at + n > e->bytes) at = 0;
     e->range[i] = (zp_early_range){at, n};
     at += n;

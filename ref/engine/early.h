@@ -20,12 +20,14 @@ typedef struct zp_early {
   zp_early_range *range; /* [n_params of the stage] */
 } zp_early;
 
-/* cfg: its sizes are the gradients', which may be smaller than those of the layout (PART-2). bytes:
- * ZP_EARLY_ALL; 0: twice what the gradients of a bucket take at most, and the largest one; or so
- * many, but at least the largest gradient and at most what ZP_EARLY_ALL takes. Each gradient takes
- * its bytes rounded up to ZP_EARLY_ALIGN. Gradients that, with all between them in backward order,
- * take at most so many bytes less the largest one do not overlap. 0; -1: no memory. */
-int zp_early_open(zp_early *e, const zp_config *cfg, const zp_layout *lay, int64_t bytes);
+/* cfg: its sizes are the gradients', which may be smaller than those of the layout (PART-2).
+ * dtype: of gradients. bytes: ZP_EARLY_ALL; 0: twice what the gradients of a bucket take at most,
+ * and the largest one; or so many, but at least the largest gradient and at most what ZP_EARLY_ALL
+ * takes. Each gradient takes its bytes rounded up to ZP_EARLY_ALIGN. Gradients that, with all
+ * between them in backward order, take at most so many bytes less the largest one do not overlap.
+ * 0; -1: no memory. */
+int zp_early_open(zp_early *e, const zp_config *cfg, const zp_layout *lay, int32_t dtype,
+                  int64_t bytes);
 void zp_early_close(zp_early *e);
 
 /* 1: the ranges of entries i and j of the stage have a byte in common. */

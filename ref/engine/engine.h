@@ -187,16 +187,16 @@ void *zp_engine_param(const zp_engine *e, int32_t param);
 const int32_t *zp_engine_log2_scale(const zp_engine *e);
 
 /* The gradient of entry `param` in micro-batch mb: numel elements of dtype, the configuration's
- * precision, at grad (NULL is allowed where numel is 0). Work already queued on `stream` makes it,
- * after the work of the last zp_engine_step (with callbacks: after the call's `stream`); work
- * queued on `stream` afterwards may overwrite it. ref: it may be overwritten when the call has
- * returned. Announce entries in any order, on any stream; micro-batches one after the other. spec:
- * RED-3, PART-8 */
+ * precision, or ZP_F32 with hyper.fp32_gradients, at grad (NULL is allowed where numel is 0). Work
+ * already queued on `stream` makes it, after the work of the last zp_engine_step (with callbacks:
+ * after the call's `stream`); work queued on `stream` afterwards may overwrite it. ref: it may be
+ * overwritten when the call has returned. Announce entries in any order, on any stream;
+ * micro-batches one after the other. spec: RED-3, PART-8 */
 int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                          void *stream);
 
 /* Where backward may write the gradient of entry `param` in micro-batch mb, to save its copy: numel
- * elements of the configuration's precision, written by work queued on `stream` after the call.
+ * elements of the gradients' dtype, written by work queued on `stream` after the call.
  * The last zp_engine_step reads what the memory held before: make `stream` wait for that step's
  * stream (with callbacks: for the call's `stream`); the engine does not.
  * Then pass the returned address to zp_engine_grad_ready; another address, or
@@ -206,7 +206,8 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
  * NULL: announce the gradient from memory of your own. It is NULL
  *   after an error (zp_engine_why has a status other than ZP_OK),
  *   ref: at stages 0 and 1 for mb > 0;
- *   cuda: with exact sums; with native sums in 16 bits; at stages 0 and 1 in 16 bits;
+ *   cuda: with exact sums; with native sums of 16-bit gradients; at stages 0 and 1 with 16-bit
+ *   gradients;
  *   cuda, stage 2: for an entry that lies in several buckets, and while the bucket's memory waits
  *   for gradients of an earlier bucket, which it never does in backward order. spec: PART-8 */
 void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream);

@@ -98,6 +98,8 @@ static int check_config(const zp_engine_options *o, zp_error *err)
       zp_slots_check(o->hyper.slots, &why_not))
     return zp_fail(err, ZP_E_REFUSED, o->rank, "rank %d: options.hyper.%s", (int)o->rank,
                    why_not.text);
+  if (o->hyper.fp32_gradients != 0 && o->hyper.fp32_gradients != 1)
+    return refuse(err, o->rank, "hyper.fp32_gradients", "0 or 1", o->hyper.fp32_gradients);
   if (o->rank < 0 || o->rank >= o->world)
     return refuse(err, o->rank, "rank", "0 to world - 1", o->rank);
   return ZP_OK;

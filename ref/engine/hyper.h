@@ -8,6 +8,7 @@
 #include "../base/error.h"
 #include "../num/optim.h"
 #include "../num/scaler.h"
+#include "../plan/dtype.h"
 
 enum { ZP_HYPER_GROUPS = 8 };
 
@@ -25,6 +26,8 @@ typedef struct zp_hyper {
    * than buckets are filled at a time; 0: one more than those, and at least 2. With more, gradients
    * wait less for earlier reductions. No result depends on it. spec: RED-3, STRM-2 */
   int32_t slots;
+  /* 1: gradients are fp32, whatever the precision (RED-1); 0: they have the precision. */
+  int32_t fp32_gradients;
 } zp_hyper;
 
 /* A number of zp_optim and its range, both ends included. spec: OPT-6 */
@@ -53,6 +56,12 @@ static inline int32_t zp_entry_align(const zp_hyper *h)
   return h->entry_align == 0 ? 1 : h->entry_align;
 }
 
+/* The dtype of gradients. precision: the configuration's. spec: RED-1 */
+static inline int32_t zp_gradient_dtype(int32_t precision, int32_t fp32_gradients)
+{
+  return fp32_gradients ? ZP_F32 : precision;
+}
+
 /* 64 bits that depend on every bit of the numbers of the first `groups` optimizers, of clip and of
  * clip_eps. Two lists that differ in one number have different digests; lists that differ in
  * several numbers have equal ones with a probability of about 2^-64. spec: STAT-6 */
@@ -64,9 +73,9 @@ uint64_t zp_hyper_digest(const zp_optim *optim, int32_t groups, double clip, dou
 int zp_hyper_differ(zp_error *err, int32_t rank, int64_t ranks, const char *where, uint64_t digest,
                     const int64_t *sums);
 
-/* May the next step use `to` instead of `from`? Kinds, groups, scaler, replicas and entry alignment
- * are equal, and all numbers are within their ranges: 0, or ZP_E_REFUSED in *err, which names rank,
- * member and range. spec: OPT-6, OPT-7 */
+/* May the next step use `to` instead of `from`? Kinds, groups, scaler, replicas, entry alignment
+ * and the dtype of gradients are equal, and all numbers are within their ranges: 0, or ZP_E_REFUSED
+ * in *err, which names rank, member and range. spec: OPT-6, OPT-7 */
 int zp_hyper_check_change(const zp_hyper *from, const zp_hyper *to, int32_t rank, zp_error *err);
 
 /* Are all numbers within their ranges? 0, or ZP_E_REFUSED in *err, which names member and rank.

@@ -38,6 +38,8 @@ int zp_hyper_check_change(const zp_hyper *from, const zp_hyper *to, int32_t rank
   if (zp_entry_align(to) != zp_entry_align(from))
     return fixed(err, rank, "entry_align", zp_entry_align(to), zp_entry_align(from));
   if (to->slots != from->slots) return fixed(err, rank, "slots", to->slots, from->slots);
+  if (to->fp32_gradients != from->fp32_gradients)
+    return fixed(err, rank, "fp32_gradients", to->fp32_gradients, from->fp32_gradients);
   if (!is_same_scaler(&to->scaler, &from->scaler))
     return zp_fail(err, ZP_E_REFUSED, rank,
                    "rank %d: hyper.scaler is not the one that the engine was created with: it "

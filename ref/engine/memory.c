@@ -35,13 +35,14 @@ static void add_flat(const zp_config *cfg, const zp_layout *lay, int32_t k, zp_m
   m->state += 3 * extent * 4;
 }
 
-zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots)
+zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots, int32_t gradients)
 {
   const zp_scratch scratch = zp_scratch_need(cfg, lay);
   const int64_t size = zp_dtype_bytes(cfg->precision);
   zp_memory m = {.scratch = scratch.send + scratch.recv + zp_partial_bytes(cfg, lay),
                  .params = entries_of(cfg, lay, -1) * size};
-  if (cfg->stage == 2) m.slots = zp_slot_count(cfg, lay, slots) * zp_slot_elements(lay) * size;
+  if (cfg->stage == 2)
+    m.slots = zp_slot_count(cfg, lay, slots) * zp_slot_elements(lay) * zp_dtype_bytes(gradients);
   for (int32_t k = 0; k < lay->n_flats; k++) {
     add_flat(cfg, lay, k, &m);
     m.params +=

@@ -11,7 +11,7 @@
 typedef struct zp_memory {
   int64_t params;  /* in the precision: flat groups with views, other entries with storage */
   int64_t window;  /* stages 0, 1: sums of this rank's micro-batches, reduced in place */
-  int64_t slots;   /* stage 2: zp_slot_count buckets, in the precision */
+  int64_t slots;   /* stage 2: zp_slot_count buckets, of gradients */
   int64_t reduced; /* stage 2: sums over the ranks */
   int64_t mean;    /* stages 0, 1, `exact`: of the sums. Packed sums become their means, and fp32
                       sums are divided where they are read */
@@ -29,9 +29,11 @@ enum { ZP_VIEW_BYTES = 128 };
  * array of its own, to which gathers are copied. spec: STEP-8, PART-2 */
 int zp_has_views(const zp_config *cfg, const zp_layout *lay, int32_t k);
 
-/* lay is the layout of a stage of the valid configuration cfg; slots: as in zp_hyper. Errors: none;
- * a sum that no machine has is below 2^63 all the same. spec: PART-5, STEP-1 */
-zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots);
+/* lay is the layout of a stage of the valid configuration cfg; slots: as in zp_hyper; gradients:
+ * their dtype. Errors: none; a sum that no machine has is below 2^63 all the same. spec: PART-5,
+ * STEP-1 */
+zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots,
+                       int32_t gradients);
 
 /* All of it. */
 int64_t zp_memory_total(const zp_memory *m);

@@ -85,7 +85,7 @@ struct zp_rank {
   zp_flat_state *flat;     /* [lay.n_flats] */
   /* pipeline */
   int32_t act_slots;
-  void **slot; /* [slots] stage 2: (widest) contributions in the precision, one bucket each */
+  void **slot; /* [slots] stage 2: (widest) contributions, one bucket each */
   int32_t slots;
   zp_message *act_in;                    /* [act_slots] */
   zp_buffer *act_in_mem;                 /* [act_slots][ZP_MSG_TENSORS] */

@@ -12,11 +12,11 @@
 #include "count.h"
 #include "rank_internal.h"
 
-/* Adds run `in` (float elements of the precision) to fp32 or limb sums; `first` assigns. RED-4 */
+/* Adds run `in` of a gradient to fp32 or limb sums; `first` assigns. RED-4 */
 static void add_window(const zp_rank *r, const void *in, int64_t offset, zp_range p, void *window,
                        int first)
 {
-  const int32_t dtype = r->cfg->precision;
+  const int32_t dtype = zp_block_gradients(&r->block);
   const int64_t n = p.count;
   if (r->cfg->reduce == ZP_EXACT) {
     int64_t *out = (int64_t *)window + p.at * ZP_LIMBS;
@@ -50,14 +50,14 @@ static int64_t nonfinite(int32_t dtype, const void *x, int64_t at, int64_t n)
  * padding after an entry. RED-3, RED-6, PART-7 */
 static void run_add(zp_rank *r, const zp_op *op)
 {
-  const int32_t i = op->param - r->lay.first_param;
-  const int64_t size = zp_dtype_bytes(r->cfg->precision);
+  const int32_t i = op->param - r->lay.first_param, dtype = zp_block_gradients(&r->block);
+  const int64_t size = zp_dtype_bytes(dtype);
   const zp_range whole = zp_add_range(&r->block.cfg, &r->lay, op);
   const void *grad = r->used[i] ? r->arrived[i] : NULL;
   zp_range p = whole;
   p.count = zp_block_own(&r->block, op->param, op->offset, whole.count);
   if (grad && r->cfg->reduce == ZP_EXACT) /* limbs hold finite values only. STAT-3 */
-    r->nonfinite += nonfinite(r->cfg->precision, grad, op->offset, p.count);
+    r->nonfinite += nonfinite(dtype, grad, op->offset, p.count);
   if (r->cfg->stage < 2) {
     add_window(r, grad, op->offset, p, r->flat[op->flat].window, op->mb == 0);
     return;

@@ -95,7 +95,7 @@ static void request_gradient(zp_rank *r, const zp_op *op)
 {
   zp_flat_state *s = &r->flat[op->flat];
   const zp_range p = zp_whole_range(&r->lay.flat[op->flat], op->bucket);
-  const int64_t size = zp_dtype_bytes(r->cfg->precision);
+  const int64_t size = zp_dtype_bytes(zp_block_gradients(&r->block));
   if (r->cfg->stage == 2) {
     char *slot = r->slot[op->slot];
     /* padding is zero (PART-7) */

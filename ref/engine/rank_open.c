@@ -85,7 +85,7 @@ static void lay_arrays(zp_rank *r, zp_arena *a)
   r->partial = take(a, zp_partial_bytes(r->cfg, &r->lay), 1);
   r->slot = take(a, r->slots, sizeof *r->slot);
   for (int32_t i = 0; i < r->slots; i++) {
-    void *slot = take(a, zp_slot_elements(&r->lay), zp_dtype_bytes(r->cfg->precision));
+    void *slot = take(a, zp_slot_elements(&r->lay), zp_dtype_bytes(zp_block_gradients(&r->block)));
     if (a->base) r->slot[i] = slot;
   }
   r->act_in = take(a, r->act_slots, sizeof *r->act_in);
@@ -134,6 +134,7 @@ static int open_arrays(zp_rank *r)
   r->lay.cap_spots = r->lay.cap_flats = count;
   if (zp_block_align(&r->block, r->hyper->entry_align)) return -1;
   r->block.slots = r->hyper->slots;
+  r->block.fp32_gradients = r->hyper->fp32_gradients;
   if (zp_layout_build(&r->block.cfg, r->at.pp, &r->lay)) return -1;
   r->slots = r->cfg->stage == 2 ? zp_slot_count(&r->block.cfg, &r->lay, r->hyper->slots) : 0;
   r->act_slots = (int32_t)zp_alive(r->cfg->pp, r->cfg->micro_batches, r->at.pp);

@@ -43,7 +43,7 @@ static void sum_ledger(int32_t phase, zp_rank_plan *p)
 static void sum_memory(zp_rank_plan *p)
 {
   int64_t ops = 0;
-  p->memory = zp_memory_of(&p->block.cfg, &p->lay, p->block.slots);
+  p->memory = zp_memory_of(&p->block.cfg, &p->lay, p->block.slots, zp_block_gradients(&p->block));
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     ops = plus(ops, zp_rank_program_need(&p->block, &p->lay, phase));
   p->program = times(ops, sizeof(zp_op));
@@ -68,6 +68,12 @@ int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t replicas, i
   p->n = zp_rank_program_need(&p->block, &p->lay, ZP_PHASE_STEP);
   sum_memory(p);
   return 0;
+}
+
+void zp_rank_plan_gradients(zp_rank_plan *p, int32_t fp32_gradients)
+{
+  p->block.fp32_gradients = fp32_gradients;
+  sum_memory(p);
 }
 
 static int check_length(const zp_rank_plan *p, int32_t phase, int64_t n, zp_error *err)

@@ -97,6 +97,16 @@ static int64_t add_sums(const zp_block_rank *b, const zp_layout *lay, zp_op *ops
   return n + sums;
 }
 
+/* ---- STEP: contributions. RED-1 -------------------------------------------------------------- */
+
+/* At stage 2 reductions send contributions. The planner knows those of the precision. */
+static void set_dtype(const zp_block_rank *b, zp_op *ops, int64_t n)
+{
+  if (b->cfg.stage < 2 || !b->fp32_gradients) return;
+  for (int64_t i = 0; i < n; i++)
+    if (ops[i].kind == ZP_OP_REDUCE_SCATTER) ops[i].dtype = zp_block_gradients(b);
+}
+
 /* ---- Programs -------------------------------------------------------------------------------- */
 
 static int64_t count_replica_ops(const zp_block_rank *b, const zp_layout *lay, int32_t phase)
@@ -134,6 +144,7 @@ int64_t zp_rank_program_write(const zp_block_rank *b, const zp_layout *lay, int3
   const int64_t more = sums + count_replica_ops(b, lay, phase);
   int64_t n = cap < more ? -1 : zp_program_write(&b->cfg, lay, phase, b->at, ops, cap - more);
   if (n < 0) return -1;
+  if (phase == ZP_PHASE_STEP) set_dtype(b, ops, n);
   if (phase == ZP_PHASE_STEP && b->cfg.stage == 2 &&
       zp_assign_slots(&b->cfg, lay, b->slots, ops, n))
     return -1;

@@ -36,9 +36,10 @@ struct zp_serial {
   const zp_config *cfg;
   const zp_hyper *hyper;
   const zp_workload *work;
-  int32_t replicas; /* that the hyper had at opening, as the ranks */
-  int64_t *base;    /* [n_params] first copy of an entry */
-  int32_t *first;   /* [n_params] first entry of the same tied key, or itself */
+  int32_t replicas;  /* that the hyper had at opening, as the ranks */
+  int32_t gradients; /* their dtype, likewise */
+  int64_t *base;     /* [n_params] first copy of an entry */
+  int32_t *first;    /* [n_params] first entry of the same tied key, or itself */
   zp_copy *copy;
   int64_t copies;
   zp_view *view; /* [dp · tp] */
@@ -86,7 +87,7 @@ static void *zeros(int64_t n, int64_t bytes)
   return calloc(n > 0 ? (size_t)n : 1, (size_t)bytes);
 }
 
-/* fp32 of element i of a buffer in the configuration's precision. */
+/* fp32 of element i of a buffer. */
 static float widened(int32_t dtype, const void *x, int64_t i)
 {
   uint32_t bits;
@@ -205,6 +206,7 @@ zp_serial *zp_serial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_
     s->work = work;
     s->scaler = hyper->scaler;
     s->replicas = zp_replicas(hyper);
+    s->gradients = zp_gradient_dtype(cfg->precision, hyper->fp32_gradients);
     if (open_all(s) == 0 && invariant(s, err) == ZP_OK) return s;
   }
   zp_fail(err, ZP_E_MEMORY, -1, "not enough memory for the serial oracle");
@@ -269,7 +271,7 @@ static int64_t nonfinite(int32_t dtype, const void *x, int64_t n)
 /* One contribution enters its sum; NULL stands for zeros. RED-3 … RED-6 */
 static void contribute(zp_serial *s, zp_copy *p, int64_t n, const void *grad)
 {
-  const int32_t dtype = s->cfg->precision;
+  const int32_t dtype = s->gradients;
   if (s->cfg->reduce == ZP_EXACT) {
     if (!grad) return;
     if (nonfinite(dtype, grad, n) != 0) s->nonfinite = 1; /* STAT-3 */

@@ -21,7 +21,8 @@ typedef struct zp_place_of {
 } zp_place_of;
 
 /* Receives the gradients of one backward: grad holds the entry's numel elements of the
- * configuration's precision and stays readable and unwritten until the instance's next call. */
+ * configuration's precision, or of fp32 (zp_hyper.fp32_gradients), and stays readable and unwritten
+ * until the instance's next call. */
 typedef struct zp_sink {
   void *ctx;
   void (*arrive)(void *ctx, int32_t param, const void *grad);
@@ -69,7 +70,7 @@ typedef struct zp_workload {
 
   /* Backward of the same micro-batch. dout: gradient of out (same shapes; integer tensors carry
    * none and are absent, n counts only float tensors); din: gradient of in, to be filled. Gradients
-   * are those of the mean loss times 2^log2_scale, rounded to the precision. */
+   * are those of the mean loss times 2^log2_scale, rounded to their dtype. */
   int (*backward)(void *inst, zp_mb at, int32_t slot, const zp_message *dout, const zp_message *din,
                   zp_sink sink);
 

@@ -62,7 +62,7 @@ static int open_arrays(zp_engine *e)
 {
   const zp_config *c = e->o.config;
   const zp_layout *lay = &e->rank->lay;
-  const int64_t size = zp_dtype_bytes(c->precision);
+  const int64_t size = zp_dtype_bytes(zp_block_gradients(&e->rank->block));
   int64_t bytes;
   e->rows = e->o.backward ? 1 : c->micro_batches;
   e->at = calloc((size_t)lay->n_params + 1, sizeof *e->at);

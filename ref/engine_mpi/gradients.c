@@ -144,7 +144,7 @@ static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival,
   e->begun = 1;
   if (arrival == ZP_READY && grad && grad != kept_at(e, mb, i))
     memcpy(kept_at(e, mb, i), grad,
-           (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision)));
+           (size_t)(c->params[param].numel * zp_dtype_bytes(zp_block_gradients(&e->rank->block))));
   if (--e->left == 0 && !e->o.backward) {
     e->mb++;
     e->left = e->trained;
@@ -160,15 +160,17 @@ static int is_empty(const zp_config *c, int32_t param)
 int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                          void *stream)
 {
-  char what[120];
+  char what[160];
   int status;
   (void)stream;
   if (!e) return ZP_E_REFUSED;
   pthread_mutex_lock(&e->lock);
   status = e->err.status ? e->err.status : zp_engine_invariant(e);
-  if (status == ZP_OK && dtype != e->o.config->precision) {
-    snprintf(what, sizeof what, "the gradient is %s, and the configuration's precision is %s",
-             zp_dtype_name(dtype), zp_dtype_name(e->o.config->precision));
+  if (status == ZP_OK && dtype != zp_block_gradients(&e->rank->block)) {
+    snprintf(what, sizeof what, "the gradient is %s, and %s is %s", zp_dtype_name(dtype),
+             e->o.hyper.fp32_gradients ? "hyper.fp32_gradients is 1, so that the expected dtype"
+                                       : "the configuration's precision",
+             zp_dtype_name(zp_block_gradients(&e->rank->block)));
     status = wrong(e, param, mb, what);
   } else if (status == ZP_OK && !grad && !is_empty(e->o.config, param)) {
     status = wrong(e, param, mb, "the gradient's address is NULL");

@@ -30,12 +30,13 @@ const char *zp_synth_refusal(const void *inst)
   return ((const instance *)inst)->refusal;
 }
 
-static size_t grad_bytes(const zp_config *cfg, zp_place_of where, int32_t j)
+static size_t grad_bytes(const zp_synth *s, const zp_config *cfg, zp_place_of where, int32_t j)
 {
   const zp_param *p = &cfg->params[j];
   if (p->stage < where.first_stage || p->stage > where.last_stage || p->frozen) return 0;
+  const int64_t size = s->opt.fp32_gradients ? 4 : zp_dtype_bytes(cfg->precision);
   /* 8: an address of its own even when it has no elements */
-  return ((size_t)p->numel * (size_t)zp_dtype_bytes(cfg->precision) + 8 + 7) / 8 * 8;
+  return ((size_t)p->numel * (size_t)size + 8 + 7) / 8 * 8;
 }
 
 static int synth_open(void *ctx, const zp_config *cfg, zp_place_of where, const void *const *params,
@@ -46,7 +47,7 @@ static int synth_open(void *ctx, const zp_config *cfg, zp_place_of where, const 
   size_t bytes = sizeof(instance) + slots * sizeof(slot) + (size_t)cfg->n_params * sizeof(char *);
   instance *in;
   char *at;
-  for (int32_t j = 0; j < cfg->n_params; j++) bytes += grad_bytes(cfg, where, j);
+  for (int32_t j = 0; j < cfg->n_params; j++) bytes += grad_bytes(ctx, cfg, where, j);
   in = calloc(1, bytes);
   if (in == NULL) return -1;
   in->synth = ctx;
@@ -59,7 +60,7 @@ static int synth_open(void *ctx, const zp_config *cfg, zp_place_of where, const 
   at = (char *)(in->grad + cfg->n_params);
   for (size_t i = 0; i < slots; i++) in->slot[i].mb = -1;
   for (int32_t j = 0; j < cfg->n_params; j++) {
-    const size_t n = grad_bytes(cfg, where, j);
+    const size_t n = grad_bytes(ctx, cfg, where, j);
     in->grad[j] = n > 0 ? at : NULL;
     at += n;
   }

@@ -65,7 +65,8 @@ typedef struct zp_synth_options {
                         after the largest number, and all others 0 */
   int32_t oneside;   /* 1: of the uses of a tied key, one takes part in each step */
   uint32_t bad_loss; /* bit t: step t has one loss that is not finite */
-  int32_t reads;     /* 1: the loss depends on the last stage's parameters, and so on pp */
+  int32_t fp32_gradients;    /* 1: gradients are not rounded to the precision (RED-1) */
+  int32_t reads;             /* 1: the loss depends on the last stage's parameters, and so on pp */
   const zp_synth_mask *mask; /* [n_params], or NULL: nothing is masked */
 } zp_synth_options;
 
@@ -116,7 +117,7 @@ enum {
 int32_t zp_synth_prove(const zp_config *cfg, const zp_synth_options *opt, int32_t log2_scale,
                        char *why, int64_t cap);
 
-/* The gradient of one element, as fp32 before the loss scale and the rounding to the precision.
+/* The gradient of one element, as fp32 before the loss scale and the rounding to its dtype.
  * j: entry; tp, ep: the copy (0 when it has only one); c: contribution. An unused contribution's
  * value is not asked for. */
 float zp_synth_value(const zp_synth_options *opt, const zp_config *cfg, int64_t step, int32_t j,

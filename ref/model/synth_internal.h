@@ -7,7 +7,8 @@
 
 /* All that does not change over the elements of one contribution. */
 typedef struct zp_synth_plan {
-  int32_t mode, precision, digits, unit, huge;
+  int32_t mode, digits, unit, huge;
+  int32_t precision;   /* of gradients */
   int64_t divisor;     /* D·M */
   int64_t n;           /* contributions of the entry */
   int64_t cycle;       /* CODED: elements of one round: ceil(n / q) and the index element */
@@ -38,7 +39,7 @@ int64_t zp_synth_indexed(const zp_synth_plan *p, int64_t round);
 int64_t zp_synth_expected_of(const zp_synth_options *opt, const zp_config *cfg, int64_t step,
                              int32_t j, int32_t tp, int32_t ep, int32_t dp, int64_t element);
 
-/* Writes n elements in the configuration's precision, times 2^log2_scale. */
+/* Writes n elements of p->precision, times 2^log2_scale. */
 void zp_synth_fill(const zp_synth_plan *p, int32_t log2_scale, int64_t n, void *out);
 
 #endif

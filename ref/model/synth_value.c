@@ -158,9 +158,9 @@ static void plan_sum(zp_synth_plan *p, const zp_synth_options *opt, const zp_con
   b = used_from(opt, cfg, step, j, ep, (a + 1 + (int64_t)(h / 17 % (uint64_t)p->n)) % p->n);
   if (b == a) b = used_from(opt, cfg, step, j, ep, (a + 1) % p->n);
   p->sum_element = (int64_t)(h / 19 % (uint64_t)cfg->params[j].numel);
-  p->part = p->c != a && p->c != b     ? 0
-            : cfg->precision == ZP_F16 ? ldexpf(0.75f, 16)
-                                       : ldexpf(0.75f, 128);
+  p->part = p->c != a && p->c != b   ? 0
+            : p->precision == ZP_F16 ? ldexpf(0.75f, 16)
+                                     : ldexpf(0.75f, 128);
 }
 
 static void plan_dyadic(zp_synth_plan *p)
@@ -180,7 +180,7 @@ zp_synth_plan zp_synth_plan_of(const zp_synth_options *opt, const zp_config *cfg
   place = zp_synth_mix(place, (uint64_t)tp << 32 | (uint32_t)ep);
   memset(&p, 0, sizeof p);
   p.mode = opt->mode;
-  p.precision = cfg->precision;
+  p.precision = opt->fp32_gradients ? ZP_F32 : cfg->precision;
   p.huge = opt->huge;
   p.unit = opt->log2_unit;
   p.divisor = cfg->dp * cfg->micro_batches;
@@ -278,7 +278,7 @@ static float element_of(const zp_synth_plan *p, int64_t element)
   return (float)(k * p->divisor) * power_of_two(p->unit);
 }
 
-/* Element e of a gradient, in the precision. */
+/* Element e of a gradient. */
 static void fill_one(const zp_synth_plan *p, float scale, int64_t e, void *out)
 {
   const float x = e == p->sum_element ? p->part : element_of(p, e) * scale;

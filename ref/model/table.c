@@ -87,6 +87,12 @@ int zp_table_add(float **table, int64_t i, int64_t numel)
 
 /* ---- The interface --------------------------------------------------------------------------- */
 
+/* Their dtype. */
+static int32_t gradients(const zp_table *n)
+{
+  return zp_gradient_dtype(n->cfg.precision, n->hyper.fp32_gradients);
+}
+
 static void table_close(void *inst)
 {
   instance *in = inst;
@@ -112,7 +118,7 @@ static int table_open(void *ctx, const zp_config *cfg, zp_place_of where, const 
   for (int32_t j = 0; good && j < cfg->n_params; j++) {
     const zp_param *p = &cfg->params[j];
     if (p->stage < where.first_stage || p->stage > where.last_stage || p->frozen) continue;
-    in->grad[j] = calloc((size_t)p->numel + 1, (size_t)zp_dtype_bytes(cfg->precision));
+    in->grad[j] = calloc((size_t)p->numel + 1, (size_t)zp_dtype_bytes(gradients(ctx)));
     good = in->grad[j] != NULL;
   }
   if (!good) {
@@ -257,7 +263,7 @@ static void send(instance *in, zp_mb at, const zp_message *msg, float back, int3
   if (x == NULL || in->grad[j] == NULL) return;
   for (int64_t e = 0; e < n->cfg.params[j].numel; e++) {
     const float g = x[e] * f;
-    zp_round_to(n->cfg.precision, &g, 1, in->grad[j], e);
+    zp_round_to(gradients(n), &g, 1, in->grad[j], e);
   }
   sink.arrive(sink.ctx, j, in->grad[j]);
 }

@@ -126,6 +126,7 @@ typedef struct zp_time_job {
   int32_t partial;          /* 1: the engine's option partial_gather */
   int32_t slots;            /* as in zp_hyper */
   int32_t offload;          /* masters and moments are in host memory (OPT-5) */
+  int32_t fp32_gradients;   /* as in zp_hyper */
   int64_t tokens;           /* of a micro-batch */
   int64_t activation_bytes; /* that a stage sends for a micro-batch */
   const char *machine;      /* a file, or NULL: the one that is built in */

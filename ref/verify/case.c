@@ -17,7 +17,7 @@ static const char *const reduce_names[] = {"ordered", "exact"};
 static const char *const precision_names[] = {"fp32", "bf16", "fp16"};
 
 /* The plain numbers of a case, by name, with the range that the text may give them. */
-enum { N_INT32 = 20 };
+enum { N_INT32 = 21 };
 typedef struct number {
   const char *name;
   int32_t *at;
@@ -44,6 +44,7 @@ static void numbers(zp_case *c, number n[N_INT32])
                                {"replicas", &c->replicas, 1, 1 << 20},
                                {"entry_align", &c->entry_align, 1, 1 << 12},
                                {"slots", &c->slots, 0, ZP_SLOTS_MOST},
+                               {"fp32_gradients", &c->synth.fp32_gradients, 0, 1},
                                {"keys", &c->cfg.tied_keys, 0, 1 << 10},
                                {"groups", &c->cfg.optgroups, 1, 1 << 10}};
   memcpy(n, all, sizeof all);
@@ -113,6 +114,7 @@ void zp_case_hyper(const zp_case *c, zp_hyper *hyper)
   hyper->replicas = c->replicas;
   hyper->entry_align = c->entry_align;
   hyper->slots = c->slots;
+  hyper->fp32_gradients = c->synth.fp32_gradients;
 }
 
 void zp_case_hyper_at(const zp_case *c, int64_t step, zp_hyper *hyper)

@@ -140,8 +140,11 @@ static int run_step(zp_case_state *s, zp_error *err)
 static int check_programs(zp_case_state *s, zp_error *err)
 {
   zp_config cfg = s->c->cfg;
-  const zp_check_job job = {
-      .cfg = &cfg, .replicas = s->c->replicas, .threads = 1, .write = zp_rank_program_write};
+  const zp_check_job job = {.cfg = &cfg,
+                            .replicas = s->c->replicas,
+                            .fp32_gradients = s->c->synth.fp32_gradients,
+                            .threads = 1,
+                            .write = zp_rank_program_write};
   zp_check_result result;
   cfg.params = zp_sim_rank(s->sim, 0)->block.cfg.params; /* flat sizes */
   if (zp_check_all(&job, &result, err) == ZP_OK) return 0;

@@ -8,6 +8,13 @@ const char *zp_count_use_name(int32_t use)
   return names[use];
 }
 
+const char *zp_counters_gradients(int32_t dtype, int32_t in_place)
+{
+  static const char *const names[2][3] = {{"fp32", "bf16", "fp16"},
+                                          {"fp32-in-place", "bf16-in-place", "fp16-in-place"}};
+  return names[in_place][dtype];
+}
+
 const char *zp_counters_sums(const zp_config *cfg, int32_t native)
 {
   return cfg->reduce == ZP_EXACT ? "exact" : native ? "native" : "ordered";

@@ -32,8 +32,9 @@ typedef enum zp_count_use {
 typedef struct zp_counters_job {
   const zp_config *cfg;
   const zp_hyper *hyper;
-  int32_t native;  /* 1: NCCL adds, instead of `ordered` (RED-7) */
-  int32_t offload; /* 1: masters and moments in host memory (OPT-5) */
+  int32_t native;   /* 1: NCCL adds, instead of `ordered` (RED-7) */
+  int32_t offload;  /* 1: masters and moments in host memory (OPT-5) */
+  int32_t in_place; /* 1: the caller writes gradients where the engine lends a place (PART-8) */
 } zp_counters_job;
 
 /* Distinct bytes that each kernel, copy and memset read and wrote, added up. */
@@ -92,6 +93,8 @@ typedef struct zp_counters {
   int64_t host_allocated; /* pinned memory as the engine counts it */
 } zp_counters;
 
+/* The dtype of gradients, and "-in-place" if they are written there. */
+const char *zp_counters_gradients(int32_t dtype, int32_t in_place);
 /* "native", "ordered", "exact". */
 const char *zp_counters_sums(const zp_config *cfg, int32_t native);
 /* "reduce". */

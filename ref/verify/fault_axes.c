@@ -14,7 +14,7 @@
 /* Engines that check contributions under `ordered`, too. */
 static void check_contribution(zp_rank *r, const zp_op *op)
 {
-  const int32_t i = op->param - r->lay.first_param, dtype = r->cfg->precision;
+  const int32_t i = op->param - r->lay.first_param, dtype = zp_block_gradients(&r->block);
   if (op->kind != ZP_OP_ADD || !r->used[i]) return;
   const int64_t n = r->cfg->params[op->param].numel;
   r->nonfinite += dtype == ZP_F32    ? zp_nonfinite_f32(r->arrived[i], n)

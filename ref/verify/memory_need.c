@@ -2,8 +2,8 @@
 
 #include "../engine/rank_plan.h"
 
-int zp_simulation_need(const zp_config *cfg, int32_t replicas, double per_element, double *bytes,
-                       zp_error *err)
+int zp_simulation_need(const zp_config *cfg, int32_t replicas, int32_t fp32_gradients,
+                       double per_element, double *bytes, zp_error *err)
 {
   double sum = 24576.0 * zp_world(cfg); /* measured: a rank takes 23 KiB beside its plan */
   for (int32_t i = 0; i < cfg->n_params; i++) sum += per_element * (double)cfg->params[i].numel;
@@ -11,6 +11,7 @@ int zp_simulation_need(const zp_config *cfg, int32_t replicas, double per_elemen
     zp_rank_plan p;
     const int32_t rank = zp_rank_of(cfg, (zp_coord){s, 0, 0});
     const int status = zp_rank_plan_open(&p, cfg, replicas, rank, err);
+    if (status == 0) zp_rank_plan_gradients(&p, fp32_gradients);
     sum += (double)p.total * cfg->dp * cfg->tp;
     zp_rank_plan_close(&p);
     if (status != 0) return status;

@@ -7,7 +7,7 @@
 
 /* Adds to *bytes an upper bound of what all ranks of a simulation take, and per_element bytes for
  * each element of the model. 0, or a negative status. */
-int zp_simulation_need(const zp_config *cfg, int32_t replicas, double per_element, double *bytes,
-                       zp_error *err);
+int zp_simulation_need(const zp_config *cfg, int32_t replicas, int32_t fp32_gradients,
+                       double per_element, double *bytes, zp_error *err);
 
 #endif

@@ -279,6 +279,7 @@ static void *work(void *arg)
     for (c->at.pp = 0; c->at.pp < cfg->pp; c->at.pp++) {
       c->rank = zp_rank_of(cfg, c->at);
       c->block = zp_block_of(cfg, blocks, c->rank);
+      c->block.fp32_gradients = c->job->fp32_gradients;
       if (atomic_load_explicit(w->stop, memory_order_relaxed)) return NULL;
       if (check_rank(c) != 0) {
         atomic_store(w->stop, 1);

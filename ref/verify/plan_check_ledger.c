@@ -49,7 +49,8 @@ static ledger *cached(checker *c, int32_t group, int32_t key)
 /* Generates the first member's program to read off its ledger of the group. */
 static int regenerate(checker *c, ledger *l, int32_t group, int32_t key, int32_t first)
 {
-  const zp_block_rank b = zp_block_of(c->cfg, c->job->replicas, first);
+  zp_block_rank b = zp_block_of(c->cfg, c->job->replicas, first);
+  b.fp32_gradients = c->job->fp32_gradients;
   const int64_t n = c->job->write(&b, &c->stage[b.at.pp].lay, c->phase, c->ref_ops, c->cap_ops);
   l->n = 0;
   l->first = -1;

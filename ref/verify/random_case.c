@@ -273,5 +273,6 @@ void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
   random_replicas(&d, c);
   c->entry_align = some_entry_align(&d);
   c->slots = some_slots(&d);
+  c->synth.fp32_gradients = c->cfg.precision != ZP_F32 && chance(&d, 20);
   c->unchecked = i % 4 != 0; /* the check costs as much as the simulation */
 }

@@ -149,6 +149,7 @@ typedef enum axis {
   FP32,
   BF16,
   FP16,
+  FP32_GRADIENTS,
   UNEQUAL_K,
   STRADDLING,
   LARGE,
@@ -225,6 +226,7 @@ static const struct axis_text {
     {"fp32", NULL, NULL},
     {"bf16", NULL, NULL},
     {"fp16", NULL, NULL},
+    {"fp32 gradients", "fp32 gradients beside 16-bit parameters", NULL},
     {"unequal K", "optimizer groups (K) of stages differ", NULL},
     {"straddling", "in two buckets or more", "parameters (at least one is …)"},
     {"larger than a bucket", NULL, NULL},
@@ -340,13 +342,14 @@ static int on_config_axis(int32_t axis, const zp_case *c)
   case FP32: return cfg->precision == ZP_F32;
   case BF16: return cfg->precision == ZP_BF16;
   case FP16: return cfg->precision == ZP_F16;
+  case FP32_GRADIENTS: return c->synth.fp32_gradients && cfg->precision != ZP_F32;
   default: return cfg->stage == axis - STAGE0;
   }
 }
 
 int zp_fuzz_on_axis(int32_t axis, const zp_case *c, const zp_verdict *v)
 {
-  if (axis <= FP16) return on_config_axis(axis, c);
+  if (axis <= FP32_GRADIENTS) return on_config_axis(axis, c);
   if (axis <= FROZEN || axis == MANY) return on_list_axis(axis, c);
   switch (axis) {
   case UNUSED: return c->synth.unused > 0;

@@ -188,6 +188,7 @@ static int shrink_training(shrinker *s)
          lower_int32(s, offsetof(zp_case, replicas), 1) ||
          try_int32(s, offsetof(zp_case, entry_align), 1) ||
          try_int32(s, offsetof(zp_case, slots), 0) ||
+         try_int32(s, offsetof(zp_case, synth.fp32_gradients), 0) ||
          lower_int32(s, offsetof(zp_case, cfg.stage), 0) ||
          try_int32(s, offsetof(zp_case, cfg.reduce), ZP_ORDERED) ||
          try_int32(s, offsetof(zp_case, cfg.precision), ZP_F32) ||

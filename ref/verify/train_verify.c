@@ -168,7 +168,7 @@ static int run_need(const zp_config *cfg, int32_t replicas, const zp_gpt_shape *
                     double *bytes, zp_error *err)
 {
   *bytes = zp_gpt_activation_bytes(shape, cfg);
-  return zp_simulation_need(cfg, replicas, 4.0 * cfg->dp, bytes, err);
+  return zp_simulation_need(cfg, replicas, 0, 4.0 * cfg->dp, bytes, err);
 }
 
 /* Inserts a run into the list of the largest ones. */

@@ -9,6 +9,7 @@
 
 #include "../../../ref/engine/build_info.h"
 #include "../../../ref/verify/memory_checkpoint.h"
+#include "../../../ref/verify/observe.h"
 #include "../../cases/cases.h"
 #include "answer.h"
 #include "ledger.h"
@@ -154,6 +155,12 @@ static int choose_options(const zp_backend *backend, const json_t *options, zp_o
   return -1;
 }
 
+/* The option "gradients": the table's gradients are the same numbers in either dtype. */
+static void choose_gradients(const zp_backend *backend, const zp_observed_run *run, zp_table *table)
+{
+  table->hyper.fp32_gradients = strcmp(zp_observed_option(backend, run, "gradients"), "fp32") == 0;
+}
+
 static json_t *unsupported(const char *why)
 {
   return json_pack("{s:s, s:s}", "status", "unsupported", "message", why);
@@ -277,6 +284,8 @@ static json_t *run_table(const adapter *a, zp_table *table, zp_table *earlier,
     json_decref(out.ranks);
     return unsupported(why);
   }
+  choose_gradients(a->backend, &run, table);
+  if (earlier != NULL) choose_gradients(a->backend, &run, earlier);
   for (int32_t q = 0; q < zp_world(&table->cfg); q++) {
     json_array_append_new(out.ranks, json_pack("{s:i, s:[]}", "rank", q, "steps"));
     for (int32_t s = 1; earlier != NULL && s < earlier->steps; s++)

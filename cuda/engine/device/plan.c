@@ -38,15 +38,15 @@ static int open_program(zp_cuda_plan *p, int32_t phase)
   return 0;
 }
 
-int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int64_t entry_align,
-                      int32_t slots, int32_t rank)
+int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, zp_cuda_plan_how how, int32_t rank)
 {
   p->cfg = cfg;
   p->at = zp_coord_of(cfg, rank);
-  p->block = zp_block_of(cfg, replicas, rank);
-  if (zp_block_align(&p->block, entry_align) || open_layout(p)) return -1;
-  p->block.slots = slots;
-  if (cfg->stage == 2) p->slots = zp_slot_count(&p->block.cfg, &p->lay, slots);
+  p->block = zp_block_of(cfg, how.replicas, rank);
+  p->block.fp32_gradients = how.fp32_gradients;
+  if (zp_block_align(&p->block, how.entry_align) || open_layout(p)) return -1;
+  p->block.slots = how.slots;
+  if (cfg->stage == 2) p->slots = zp_slot_count(&p->block.cfg, &p->lay, how.slots);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     if (open_program(p, phase)) return -1;
   p->needed = calloc((size_t)p->length[ZP_PHASE_STEP] + 1, 1);
@@ -92,6 +92,11 @@ int64_t zp_cuda_flat_size(const zp_cuda_plan *p, int32_t i)
 int64_t zp_cuda_element_bytes(const zp_cuda_plan *p)
 {
   return zp_dtype_bytes(p->cfg->precision);
+}
+
+int32_t zp_cuda_gradient_dtype(const zp_cuda_plan *p)
+{
+  return zp_block_gradients(&p->block);
 }
 
 int64_t zp_cuda_divisor(const zp_cuda_plan *p)

@@ -5,6 +5,12 @@
 #include "../../../ref/base/error.h"
 #include "../../../ref/comm/block.h"
 
+/* What the configuration does not say; as in zp_hyper, with replicas at least 1. */
+typedef struct zp_cuda_plan_how {
+  int32_t replicas, fp32_gradients, slots;
+  int64_t entry_align;
+} zp_cuda_plan_how;
+
 /* Nothing of it changes after opening. */
 typedef struct zp_cuda_plan {
   const zp_config *cfg; /* of the job, as `at` */
@@ -21,10 +27,9 @@ typedef struct zp_cuda_plan {
   uint8_t *partial; /* [lay.n_params] 1: its gradient is summed over tp (RED-8) */
 } zp_cuda_plan;
 
-/* cfg is valid, can have so many replicas and this entry alignment, and outlives the plan; slots:
- * as in the options; *p is zeroed. 0, or -1 without memory. */
-int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, int32_t replicas, int64_t entry_align,
-                      int32_t slots, int32_t rank);
+/* cfg is valid, can have the replicas and the entry alignment of `how`, and outlives the plan; *p
+ * is zeroed. 0, or -1 without memory. */
+int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, zp_cuda_plan_how how, int32_t rank);
 void zp_cuda_plan_close(zp_cuda_plan *p);
 
 /* 0, or ZP_E_INTERNAL in *err. */
@@ -35,6 +40,9 @@ int64_t zp_cuda_flat_size(const zp_cuda_plan *p, int32_t i);
 
 /* Bytes of an element of the precision. */
 int64_t zp_cuda_element_bytes(const zp_cuda_plan *p);
+
+/* The dtype of gradients. RED-1 */
+int32_t zp_cuda_gradient_dtype(const zp_cuda_plan *p);
 
 /* D·M, by which sums are divided. RED-2 */
 int64_t zp_cuda_divisor(const zp_cuda_plan *p);

@@ -35,7 +35,7 @@ int zp_cuda_buckets_open_slots(zp_cuda_buckets *b, zp_cuda_allocations *a)
   const int64_t n = zp_slot_elements(&p->lay), size = zp_dtype_bytes(zp_cuda_slot_dtype(b->r));
   for (int32_t i = 0; i < p->slots; i++) {
     ZP_TRY(zp_cuda_allocate_more(a, &a->bytes.planned.slots, &b->slot[i],
-                                 n * zp_cuda_element_bytes(p), n * size));
+                                 n * zp_dtype_bytes(zp_cuda_gradient_dtype(p)), n * size));
     ZP_TRY(zp_cuda_create_event(b->r, &b->free[i]));
   }
   return 0;
@@ -74,7 +74,7 @@ int zp_cuda_buckets_end_step(const zp_cuda_buckets *b)
 
 int32_t zp_cuda_slot_dtype(const zp_cuda_rank *r)
 {
-  return r->opt.native ? ZP_F32 : r->plan.cfg->precision;
+  return r->opt.native ? ZP_F32 : zp_cuda_gradient_dtype(&r->plan);
 }
 
 char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op, int64_t at)

@@ -17,6 +17,12 @@ static const zp_cuda_plan *plan_of(const zp_cuda_gradients *g)
   return &g->ops->r->plan;
 }
 
+/* Of an element. */
+static int64_t gradient_bytes(const zp_cuda_gradients *g)
+{
+  return zp_dtype_bytes(zp_cuda_gradient_dtype(plan_of(g)));
+}
+
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 int zp_cuda_gradients_open(zp_cuda_gradients *g, const zp_cuda_ops *ops)
@@ -29,7 +35,7 @@ int zp_cuda_gradients_open(zp_cuda_gradients *g, const zp_cuda_ops *ops)
   g->entry = calloc((size_t)p->lay.n_params + 1, sizeof *g->entry);
   g->users = calloc((size_t)p->lay.n_params + 1, sizeof *g->users);
   if (!g->unused || !g->entry || !g->users ||
-      zp_early_open(&g->early, p->cfg, &p->lay, ops->r->opt.early_bytes))
+      zp_early_open(&g->early, p->cfg, &p->lay, zp_cuda_gradient_dtype(p), ops->r->opt.early_bytes))
     return zp_cuda_fail(ops->r, ZP_E_MEMORY, "no host memory for the gradients");
   return 0;
 }
@@ -151,8 +157,8 @@ static const void *kernel_of(const zp_cuda_rank *r)
 {
   const zp_config *cfg = r->plan.cfg;
   if (cfg->stage == 2)
-    return zp_cuda_slot_dtype(r) == cfg->precision ? zp_kernel_gather_copy
-                                                   : zp_kernel_gather_ordered;
+    return zp_cuda_slot_dtype(r) == zp_cuda_gradient_dtype(&r->plan) ? zp_kernel_gather_copy
+                                                                     : zp_kernel_gather_ordered;
   return cfg->reduce == ZP_EXACT ? zp_kernel_gather_exact : zp_kernel_gather_ordered;
 }
 
@@ -164,11 +170,11 @@ static int launch_add(const zp_cuda_gradients *g, const zp_op *op)
   const zp_range r = zp_add_range(&p->block.cfg, &p->lay, op);
   const int64_t own = own_of(g, op);
   const int exact = p->cfg->reduce == ZP_EXACT; /* limbs hold finite values only. STAT-3 */
-  zp_gather_params a = {.dtype = p->cfg->precision,
+  zp_gather_params a = {.dtype = zp_cuda_gradient_dtype(p),
                         .first = p->cfg->stage == 2 || op->mb == 0,
                         .nonfinite = exact ? &o->memory->tally->nonfinite : NULL};
   const void *kernel = kernel_of(o->r);
-  const char *in = s->grad ? (const char *)s->grad + op->offset * zp_cuda_element_bytes(p) : NULL;
+  const char *in = s->grad ? (const char *)s->grad + op->offset * gradient_bytes(g) : NULL;
   if (!is_in_place(s)) add_run(g, op, r.at, own, in, &a.runs);
   add_run(g, op, r.at + own, r.count - own + tail_of(p, op, r), NULL, &a.runs);
   if (a.runs.n == 0) return 0;
@@ -292,7 +298,7 @@ static int stage(zp_cuda_gradients *g, zp_cuda_entry *s)
   for (int32_t u = 0; u < n; u++)
     if (zp_early_overlap(&g->early, i, g->users[u]))
       ZP_TRY(wait_for_range(g, s, &g->entry[g->users[u]]));
-  ZP_CUDA(r, cudaMemcpyAsync(to, s->grad, (size_t)(numel * zp_cuda_element_bytes(p)),
+  ZP_CUDA(r, cudaMemcpyAsync(to, s->grad, (size_t)(numel * gradient_bytes(g)),
                              cudaMemcpyDeviceToDevice, s->stream));
   s->grad = to;
   s->is_staged = 1;
@@ -450,10 +456,11 @@ static int is_free(const zp_cuda_gradients *g, const zp_op *op)
 {
   const zp_config *cfg = plan_of(g)->cfg;
   const int32_t i = op->param - plan_of(g)->lay.first_param;
+  const int32_t dtype = zp_cuda_gradient_dtype(plan_of(g));
   if (cfg->reduce == ZP_EXACT) return 0; /* limbs, or contributions that are checked (STAT-3) */
-  if (cfg->stage < 2) return cfg->precision == ZP_F32;
-  return zp_cuda_slot_dtype(g->ops->r) == cfg->precision &&
-         op->count == zp_cuda_flat_size(plan_of(g), i) && !is_slot_taken(g, op);
+  if (cfg->stage < 2) return dtype == ZP_F32;
+  return zp_cuda_slot_dtype(g->ops->r) == dtype && op->count == zp_cuda_flat_size(plan_of(g), i) &&
+         !is_slot_taken(g, op);
 }
 
 int zp_cuda_gradients_buffer(zp_cuda_gradients *g, int32_t param, int64_t mb, cudaStream_t stream,

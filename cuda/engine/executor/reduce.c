@@ -214,12 +214,12 @@ static int reduce_slot_natively(const zp_cuda_ops *o, const zp_op *op, float *su
 /* Stage 2: a micro-batch's bucket. */
 static int reduce_slot(const zp_cuda_ops *o, const zp_op *op)
 {
-  const int32_t precision = o->r->plan.cfg->precision;
+  const int32_t dtype = zp_cuda_gradient_dtype(&o->r->plan);
   const char *slot = zp_cuda_slot(o->buckets, op, 0);
   char *sum = zp_cuda_sums_of(o->buffers, op->flat, owned_range(o, op));
   if (o->r->opt.native) return reduce_slot_natively(o, op, (float *)(void *)sum);
-  ZP_TRY(zp_cuda_exchange_parts(o->comms, op, slot, o->buffers->recv, op->count, precision));
-  ZP_TRY(add_parts(o, op, slot, op->count, precision, op->mb == 0, sum));
+  ZP_TRY(zp_cuda_exchange_parts(o->comms, op, slot, o->buffers->recv, op->count, dtype));
+  ZP_TRY(add_parts(o, op, slot, op->count, dtype, op->mb == 0, sum));
   return zp_cuda_release_slot(o->buckets, op);
 }
 

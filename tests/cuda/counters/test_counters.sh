@@ -1,4 +1,4 @@
-# `zeroproof counters`: the table of its five configurations equals tests/cuda/counters/table.txt,
+# `zeroproof counters`: the table of its six configurations equals tests/cuda/counters/table.txt,
 # which is the budget: a figure that changes in either direction must be committed. ACCEPT=1 writes
 # the file. Each configuration that the table calls "within" is held to 1.15 of the ideal traffic,
 # each step to its bound of launches where the table says so; nothing is allocated after the first
@@ -25,8 +25,11 @@ is() { # is NAME FILTER: jq's FILTER is true of all.json
 
 # ---- Budgets
 
-is five_configurations_are_counted '[.[] | "\(.sums) \(.stage) \(.micro_batches)"] ==
-  ["native 2 1", "native 2 8", "ordered 2 1", "native 1 8", "exact 2 1"]'
+is six_configurations_are_counted '[.[] | "\(.sums) \(.stage) \(.micro_batches) \(.gradients)"] ==
+  ["native 2 1 fp32-in-place", "native 2 1 bf16", "native 2 8 bf16", "ordered 2 1 bf16",
+  "native 1 8 bf16", "exact 2 1 bf16"]'
+is fp32_gradients_in_place_have_34_bytes_over_D '.[0] | .dp == 4 and .traffic.ideal == 34 / 4 and
+  .traffic.ratio <= 1.15 and .traffic.by_use.add.device_read == 0'
 is the_memory_agrees 'all(.[].memory; .agrees and .device == .device_peak and
   .device == ([.by_use[].allocated] | add) and .pinned == .pinned_peak and
   all(.by_use[]; .planned == null or .planned == .allocated))'
@@ -41,10 +44,10 @@ is the_ratio_is_that_of_the_bytes 'all(.[]; (.traffic.own_bytes / .parameters / 
   .traffic.ratio | fabs) < 1e-12)'
 
 # The verdicts of the committed table, against the measured numbers.
-awk '/^  (native|ordered|exact) +[0-9]/ {print $1, $2, $3, $7, $NF}' "$table" >"$tmp/rows"
+awk '/^  (native|ordered|exact) +[0-9]/ {print $1, $2, $3, $4, $8, $NF}' "$table" >"$tmp/rows"
 i=0
-while read -r sums stage m ratio launches; do
-  at="${sums}_stage_${stage}_M_$m"
+while read -r sums stage m gradients ratio launches; do
+  at="${sums}_stage_${stage}_M_${m}_$gradients"
   case $ratio in
   within) is "${at}:traffic_is_at_most_1.15_of_the_ideal" ".[$i].traffic.ratio <= 1.15" ;;
   *) is "${at}:traffic_EXCEEDS_1.15_of_the_ideal" ".[$i].traffic.ratio > 1.15" ;;
@@ -57,7 +60,7 @@ while read -r sums stage m ratio launches; do
     ".[$i] | .launches.bound == 2 * .buckets + 2 * .micro_batches * .buckets + 10"
   i=$((i + 1))
 done <"$tmp/rows"
-[ $i -eq 5 ]
+[ $i -eq 6 ]
 verdict $? every_row_has_a_verdict "$i rows"
 
 # ---- Other configurations
@@ -79,6 +82,11 @@ one replicas_of_the_state '.traffic.ideal == null' --dp 4 --replicas 2
 one stage_0 '.stage == 0 and .traffic.by_use.copied.device_read == 0' --stage 0 --dp 2
 one fp32_gradients_are_not_widened '.traffic.by_use.reduce.device_read == 0' \
   --precision fp32 --dp 2
+one gradients_in_place_at_stage_1_are_not_added '.traffic.ideal == 34 / 2 and
+  .traffic.by_use.copied.device_read == 0 and .traffic.ratio <= 1.15' --dp 2 \
+  --fp32-gradients --in-place --stage 1 --micro-batches 3
+one fp32_gradients_of_the_caller_are_copied '.gradients == "fp32" and .traffic.ideal == 17 and
+  .traffic.by_use.copied.device_read > 0' --dp 2 --fp32-gradients
 one one_rank '.ranks == 1 and .traffic.sent_bytes == 0' --dp 1
 one reduce_exact_selects_exact_sums '.sums == "exact"' --reduce exact --dp 2
 limited "$zp" counters --json --micro-batches 8 >"$tmp/one.json" 2>"$tmp/err"

@@ -8,6 +8,7 @@ typedef struct wanted {
   int64_t M;
   int32_t dp;
   double bytes;
+  int32_t fp32_gradients, in_place;
 } wanted;
 
 /* Masters and moments of 12 bytes that are read and written, a gradient of 4 that is read twice
@@ -26,6 +27,15 @@ static const wanted table[] = {
     {1, ZP_ORDERED, 0, ZP_BF16, 1, 4, 6 + 4 + 4.0 / 4 + 34.0 / 4},
     {1, ZP_EXACT, 0, ZP_BF16, 2, 4, 74 + 146 + 106.0 / 4},
     {0, ZP_ORDERED, 1, ZP_BF16, 1, 4, 6 + 34},
+    {2, ZP_ORDERED, 1, ZP_BF16, 1, 4, 34.0 / 4, 1, 0},
+    {2, ZP_ORDERED, 1, ZP_BF16, 1, 8, 34.0 / 8, 1, 1},
+    {2, ZP_ORDERED, 1, ZP_BF16, 3, 8, 34.0 / 8 + 2 * 12.0 / 8, 1, 1},
+    {2, ZP_ORDERED, 0, ZP_BF16, 1, 4, 4 + 38.0 / 4, 1, 0},
+    {2, ZP_EXACT, 0, ZP_BF16, 1, 4, 4 + 72.0 / 4 + (76 + 30.0) / 4, 1, 0},
+    {1, ZP_ORDERED, 1, ZP_BF16, 2, 4, 8 + 12 + 34.0 / 4, 1, 0},
+    {1, ZP_ORDERED, 1, ZP_BF16, 2, 4, 34.0 / 4, 1, 1},
+    {1, ZP_ORDERED, 1, ZP_BF16, 1, 4, 6 + 34.0 / 4, 0, 1},
+    {1, ZP_EXACT, 0, ZP_BF16, 1, 4, 76 + 106.0 / 4, 1, 1},
 };
 
 Test(ideal, each_configuration_has_the_figure_worked_out_by_hand)
@@ -40,8 +50,9 @@ Test(ideal, each_configuration_has_the_figure_worked_out_by_hand)
                            .reduce = w->reduce,
                            .precision = w->precision,
                            .micro_batches = w->M};
-    const zp_hyper hyper = {0};
-    const zp_counters_job job = {.cfg = &cfg, .hyper = &hyper, .native = w->native};
+    const zp_hyper hyper = {.fp32_gradients = w->fp32_gradients};
+    const zp_counters_job job = {
+        .cfg = &cfg, .hyper = &hyper, .native = w->native, .in_place = w->in_place};
     cr_expect_float_eq(zp_counters_ideal(&job), w->bytes, 1e-12, "row %zu: %.6f", i,
                        zp_counters_ideal(&job));
   }

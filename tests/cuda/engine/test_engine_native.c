@@ -61,6 +61,16 @@ Test(native, adds_in_fp32_whatever_the_precision)
   for (int32_t k = 0; k < 3; k++) equals("wild", 2, precisions[k], "M=2,dp=2,list=12@0.0+7@0.1");
 }
 
+/* fp32 gradients of 16-bit parameters keep their bits on the way to the sum. spec: RED-1 */
+Test(native, adds_fp32_gradients_whatever_the_precision)
+{
+  for (int32_t k = 0; k < 9; k++) {
+    equals("wild", k / 3, precisions[k % 3], "fp32_gradients=1,M=1,dp=2,list=12@0.0+7@0.1");
+    equals("dyadic", k / 3, precisions[k % 3],
+           "fp32_gradients=1,M=3,pp=2,dp=3,list=12@0.0t0+5@0.0+12@1.0t0+8@1.1");
+  }
+}
+
 /* The order is really free here: on inexact data some seed has other bits than ref, and no seed
  * another ledger, or other waits. */
 Test(native, may_differ_on_inexact_data)

@@ -6,6 +6,7 @@
  *   stage=S mb=M     2 and 2 without them
  *   ask=1            asks for memory (0: announces from its own)
  *   ascending=1      announces in ascending order, so that most gradients come before their turn
+ *   bf16=1           parameters in bf16, gradients in fp32; 2: gradients in bf16, too: refused
  *   early=BYTES      of gradients before their turn; -1 without it
  *   fault=NAME       what is done wrong in the second micro-batch: elsewhere, stale, own, twice,
  *                    entry, unused
@@ -39,7 +40,7 @@ static const int sizes[ENTRIES] = {5, 8, 20, 3, 7};
 
 typedef struct loop {
   zp_engine *e;
-  int rank, stage, mbs, ask, ascending, lent, asked;
+  int rank, stage, mbs, ask, ascending, bf16, lent, asked;
   const char *fault;
   void *stream[STREAMS];
   float *grad[STREAMS]; /* of one entry, of the caller's own */
@@ -102,6 +103,19 @@ static int step(loop *l)
   return zp_engine_step(l->e, l->stream[0]) || IDLE(l->stream[0]);
 }
 
+static int read_param(loop *l, int k, float *x)
+{
+  uint16_t half[MOST];
+  const size_t n = (size_t)sizes[k];
+  if (!l->bf16) return COPY(x, zp_engine_param(l->e, k), n * sizeof *x, l->stream[0]);
+  if (COPY(half, zp_engine_param(l->e, k), n * sizeof *half, l->stream[0])) return -1;
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t bits = (uint32_t)half[i] << 16;
+    memcpy(&x[i], &bits, sizeof bits);
+  }
+  return 0;
+}
+
 static int report(loop *l)
 {
   zp_engine_state s = {.size = sizeof s};
@@ -109,7 +123,7 @@ static int report(loop *l)
   if (zp_engine_get(l->e, &s)) return -1;
   fprintf(stderr, "%d of %d were lent memory\n", l->lent, l->asked);
   for (int k = 0; k < ENTRIES; k++) {
-    if (COPY(x, zp_engine_param(l->e, k), (size_t)sizes[k] * sizeof *x, l->stream[0])) return -1;
+    if (read_param(l, k, x)) return -1;
     for (int i = 0; l->rank == 0 && i < sizes[k]; i++) printf("%d %d: %a\n", k, i, (double)x[i]);
   }
   for (int i = 0; i < STREAMS; i++)
@@ -134,13 +148,15 @@ int main(int argc, char **argv)
             .stage = number(argc, argv, "stage=", 2),
             .mbs = number(argc, argv, "mb=", 2),
             .ask = number(argc, argv, "ask=", 0),
-            .ascending = number(argc, argv, "ascending=", 0)};
+            .ascending = number(argc, argv, "ascending=", 0),
+            .bf16 = number(argc, argv, "bf16=", 0)};
   const zp_config config = {.pp = 1,
                             .dp = job.world,
                             .tp = 1,
                             .ep = 1,
                             .stage = l.stage,
                             .reduce = ZP_ORDERED,
+                            .precision = l.bf16 ? ZP_BF16 : ZP_F32,
                             .params = list,
                             .n_params = ENTRIES,
                             .optgroups = 1,
@@ -153,6 +169,7 @@ int main(int argc, char **argv)
     if (strncmp(argv[i], "fault=", 6) == 0) l.fault = argv[i] + 6;
   zp_engine_defaults(&o, sizeof o, &job);
   o.config = &config, o.ordered = 1, o.hyper.optim[0].lr = 0.05;
+  o.hyper.fp32_gradients = l.bf16 == 1;
   o.early_bytes = number(argc, argv, "early=", -1);
   failed = failed || zp_engine_create(&l.e, &o, &err);
   for (int s = 0; s < STREAMS && !failed; s++)

@@ -104,7 +104,7 @@ Test(early, gradients_of_two_buckets_have_ranges_of_their_own)
     const int64_t given[] = {standard < all ? standard : all, all, largest, all, half, all};
     for (int32_t k = 0; k < 6; k++) {
       zp_early e;
-      cr_assert_eq(zp_early_open(&e, &cfg, &lay, asked[k]), 0);
+      cr_assert_eq(zp_early_open(&e, &cfg, &lay, cfg.precision, asked[k]), 0);
       cr_assert_eq(e.bytes, given[k], "seed %u, %lld: %lld, not %lld", seed, (long long)asked[k],
                    (long long)e.bytes, (long long)given[k]);
       cr_assert_eq(e.wraps, e.bytes < all);
