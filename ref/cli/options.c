@@ -174,9 +174,7 @@ static const struct argp_option common_options[] = {
     ROW(ZP_OPT_BUCKET, "bucket", "ELEMENTS", "bucket capacity: 4096, 4Ki, 16Mi"),
     ROW(ZP_OPT_ALIGN, "align", "ELEMENTS", "parts are multiples of this (1)"),
     ROW(ZP_OPT_SLOTS, "slots", "N",
-        "at ZeRO stage 2, buffers that a rank's buckets use in turn (0: one more than are filled "
-        "at "
-        "a time)"),
+        "bucket slots of a rank at ZeRO stage 2 (0: one more than are filled at a time)"),
     ROW(ZP_OPT_PRECISION, "precision", "fp32|bf16|fp16",
         "parameters, gradients, activations (bf16)"),
     ROW(ZP_OPT_REDUCE, "reduce", "ordered|exact", "how contributions are added (exact)"),

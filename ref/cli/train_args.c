@@ -64,7 +64,7 @@ static const struct argp_option options[] = {
     {"heads", KEY_HEADS, "N", 0, "attention heads (4)", 3},
     {"context", KEY_CONTEXT, "BYTES", 0, "bytes a sequence (64)", 3},
     {"batch", KEY_BATCH, "N", 0, "sequences a micro-batch (2)", 3},
-    {"vary-shapes", KEY_VARY, NULL, 0, "shapes vary by micro-batch (sets --dynamic-shapes)", 3},
+    {"vary-shapes", KEY_VARY, NULL, 0, "vary shapes by micro-batch; sets --dynamic-shapes", 3},
     {"tuple", KEY_TUPLE, NULL, 0, "stages exchange (integer, float) tuples", 3},
     {0}};
 
