@@ -55,7 +55,7 @@ tail -1 "$tmp/e.svg" | grep -q '</svg>'
 verdict $? a_run_that_ends_early_is_drawn_to_its_end
 expect 1 'missing: free.wait' a_slot_refilled_too_early_is_found sim --engine cuda --fault refill \
   --svg "$tmp/race.svg"
-grep -q 'RACE for slot . of flat group 0: the run does not order 1 before 2' "$tmp/race.svg"
+grep -q 'RACE for bucket slot .: the run does not order 1 before 2' "$tmp/race.svg"
 verdict $? the_timeline_describes_the_race
 expect 3 'timeline: it requires one host a rank' several_hosts_have_no_timeline sim --engine cuda \
   --schedules 1 --svg "$tmp/h.svg" --case dp=2,stage=2,list=4@0.0,schedule=7
