@@ -101,8 +101,8 @@ static int64_t larger(int64_t a, int64_t b)
   return a > b ? a : b;
 }
 
-/* *grad: the gradient's copy in the place that the engine lends, or the caller's own. The copy is
- * the caller's work, as backward would write there. */
+/* *grad: in the place that the engine lends, where the caller, as backward would, writes finite
+ * numbers; or the caller's own. */
 static int fill(zp_counted_rank *w, int32_t param, const zp_cuda_call *call, void **grad)
 {
   const zp_counters_job *job = w->run->job;
@@ -111,12 +111,10 @@ static int fill(zp_counted_rank *w, int32_t param, const zp_cuda_call *call, voi
   if (!job->in_place) return 0;
   TRY(zp_cuda_grad_buffer(w->e, param, call->mb, call->stream, &lent));
   if (!lent) return 0;
-  const int64_t calls = zp_counted_calls(w);
   simdev_tag(0);
-  TRY(cudaMemcpyAsync(lent, *grad, zp_counted_grad_bytes(job, param), cudaMemcpyDeviceToDevice,
-                      call->stream));
+  TRY(cudaMemsetAsync(lent, 0x3c, zp_counted_grad_bytes(job, param), call->stream));
+  w->by_model++;
   tag(w, w->use);
-  w->by_model += zp_counted_calls(w) - calls;
   *grad = lent;
   return 0;
 }

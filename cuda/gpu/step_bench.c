@@ -235,7 +235,7 @@ static int measure_host(bench *b, double *us, int64_t *launches)
  * reduces or gathers in place, it does not touch. 0: not known. */
 static double bytes_of(const bench *b, const zp_hyper *h)
 {
-  const zp_counters_job job = {&b->cfg, h, 1, b->offload};
+  const zp_counters_job job = {.cfg = &b->cfg, .hyper = h, .native = 1, .offload = b->offload};
   const double ideal = zp_counters_ideal(&job);
   const double nccl = b->cfg.stage == 2 ? 8 * (double)b->cfg.micro_batches : 0;
   return ideal < 0 || b->job.world > 1 ? 0 : (ideal + nccl) * (double)b->params;

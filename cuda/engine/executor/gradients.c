@@ -459,8 +459,8 @@ static int is_free(const zp_cuda_gradients *g, const zp_op *op)
   const int32_t dtype = zp_cuda_gradient_dtype(plan_of(g));
   if (cfg->reduce == ZP_EXACT) return 0; /* limbs, or contributions that are checked (STAT-3) */
   if (cfg->stage < 2) return dtype == ZP_F32;
-  return zp_cuda_slot_dtype(g->ops->r) == dtype && op->count == zp_cuda_flat_size(plan_of(g), i) &&
-         !is_slot_taken(g, op);
+  if (zp_cuda_slot_dtype(g->ops->r) != dtype) return 0;
+  return op->count == zp_cuda_flat_size(plan_of(g), i) && !is_slot_taken(g, op);
 }
 
 int zp_cuda_gradients_buffer(zp_cuda_gradients *g, int32_t param, int64_t mb, cudaStream_t stream,
