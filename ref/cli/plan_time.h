@@ -9,7 +9,7 @@
 
 /* --time, --machine, --tokens, --activation, --sums, --offload, --partial-gather. */
 typedef struct zp_time_args {
-  int32_t on, given;          /* given: the last of the others, which need --time; 0: none */
+  int32_t on, given; /* given: the last of the others, which need --time; 0: none */
   int32_t offload, partial;
   int64_t tokens, activation; /* activation: elements of a token that a stage sends */
   const char *machine, *sums; /* sums: NULL: not given */
