@@ -78,7 +78,9 @@ static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t 
   p->length[rank] = zp_rank_program_need(&b->block, &b->lay, ZP_PHASE_STEP);
   p->program[rank] = malloc((size_t)p->length[rank] * sizeof(zp_op) + 1);
   if (!p->program[rank]) return -1;
-  zp_rank_program_write(&b->block, &b->lay, ZP_PHASE_STEP, p->program[rank], p->length[rank]);
+  if (zp_rank_program_write(&b->block, &b->lay, ZP_PHASE_STEP, p->program[rank], p->length[rank]) <
+      0)
+    return -1;
   b->op = p->program[rank];
   b->length = p->length[rank];
   return find_sums(b);

@@ -145,6 +145,13 @@ static const struct {
 } ignored[] = {{ZP_OPT_STEPS, "steps"}, {ZP_OPT_SEED, "seed"}};
 enum { IGNORED = sizeof ignored / sizeof *ignored };
 
+/* Does the engine lend places for gradients at all? PART-8 */
+static int lends(const zp_counters_row *r)
+{
+  if (r->cfg.reduce == ZP_EXACT) return 0;
+  return r->gradients == ZP_F32 || (r->cfg.stage == 2 && !r->native);
+}
+
 /* Beside the ranks, the simulation keeps the caller's gradients and two bitmaps for each byte. */
 static int count(counters_args *a, const zp_backend *engine, zp_counters_row *r)
 {
@@ -165,6 +172,10 @@ static int count(counters_args *a, const zp_backend *engine, zp_counters_row *r)
     code = zp_refuse(o, "--dynamic-shapes: a step with them cannot be counted.");
   if (code == 0 && zp_world(&r->cfg) > RANKS_MAX)
     code = zp_refuse(o, "%d ranks: at most %d can be counted.", (int)zp_world(&r->cfg), RANKS_MAX);
+  if (code == 0 && a->in_place && !lends(r))
+    code = zp_refuse(o, "--in-place: with these sums the engine lends no place for gradients%s.",
+                     r->cfg.reduce == ZP_EXACT ? "; use --sums=native or ordered"
+                                               : " of 16 bits; add --fp32-gradients");
   if (code == 0) code = zp_plan_fits(o, &r->cfg, 0, 40);
   if (code != 0) return code;
   const zp_counters_job job = {.cfg = &r->cfg,

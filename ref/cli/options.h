@@ -84,7 +84,7 @@ void zp_options_free(zp_options *o);
 int zp_options_finish(zp_options *o);
 
 /* The planner's configuration from o; params borrows o->params. Sets o->hyper.replicas and
- * fp32_gradients. Applies
+ * fp32_gradients and slots. Applies
  * --groups: stage s has K_s optimizer groups (its entries take turns; tied entries stay in group
  * 0). */
 zp_config zp_options_config(zp_options *o);

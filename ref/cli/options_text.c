@@ -54,8 +54,7 @@ int zp_plan_fits(const zp_options *o, const zp_config *cfg, double others, doubl
 {
   zp_error err = {0};
   double bytes = 0x1p24 + others; /* measured: the program and its libraries take 10 MiB */
-  if (zp_simulation_need(cfg, zp_replicas(&o->hyper), o->hyper.fp32_gradients, per_element, &bytes,
-                         &err) != 0)
+  if (zp_simulation_need(cfg, &o->hyper, per_element, &bytes, &err) != 0)
     return zp_options_report(o, &err);
   return zp_memory_fits(o, bytes);
 }

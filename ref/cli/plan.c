@@ -127,6 +127,7 @@ static int check(const zp_options *o, const zp_config *cfg)
   zp_check_job job = {.cfg = cfg,
                       .replicas = zp_replicas(&o->hyper),
                       .fp32_gradients = o->hyper.fp32_gradients,
+                      .slots = o->hyper.slots,
                       .threads = cpus < 1 ? 1 : (int32_t)cpus,
                       .write = zp_rank_program_write,
                       .memory_max = 0.95 * zp_memory_free_now("").bytes};

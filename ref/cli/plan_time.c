@@ -134,11 +134,11 @@ static void print_notes(const zp_config *cfg)
 
 static void print_offload(const zp_time_report *r)
 {
-  printf("  offload         %10.2f ms exposed: saved if the host took no time for copies and "
-         "updates, which take %.2f;\n"
-         "                  %10.2f: a bucket's copies and update, and what the updates take longer "
-         "than a forward\n",
-         1e3 * r->offload_exposed, 1e3 * r->host, 1e3 * r->offload_least);
+  printf(
+      "  offload         %10.2f ms exposed: saved if the host's copies and updates took no time "
+      "(the longest of them: %.2f);\n"
+      "                  %10.2f would remain if it updated beside the next step's first forward\n",
+      1e3 * r->offload_exposed, 1e3 * r->host, 1e3 * r->offload_least);
 }
 
 static void print_report(const zp_options *o, const zp_config *cfg, const zp_time_args *a,

@@ -12,16 +12,16 @@ enum { ZP_SLOTS_MOST = 1024 };
 /* 0, or ZP_E_REFUSED in *err: a number that is not 0 to ZP_SLOTS_MOST. */
 int zp_slots_check(int32_t slots, zp_error *err);
 
-/* How many slots a rank has. lay is the layout of a stage of cfg. slots: how many are wanted; there
- * are never fewer than buckets that are filled at a time, at most one of each flat group. 0: one
- * more than those, and at least 2. */
+/* How many slots a rank has. lay is the layout of a stage of cfg. At any time at most one bucket of
+ * each flat group is being filled. slots: how many are wanted; there are never fewer than such
+ * buckets. 0: one more than those, and at least 2. */
 int32_t zp_slot_count(const zp_config *cfg, const zp_layout *lay, int32_t slots);
 
 /* Elements of each slot: of the widest bucket, with padding. */
 int64_t zp_slot_elements(const zp_layout *lay);
 
-/* Numbers the slots of a STEP program of n ops from 0 to zp_slot_count - 1: each bucket gets that
- * which was reduced the longest ago. 0, or -1 without memory. */
+/* Numbers the slots of a STEP program of n ops from 0 to zp_slot_count - 1: each bucket gets the
+ * free one whose bucket was reduced the longest ago. 0, or -1 without memory. */
 int zp_assign_slots(const zp_config *cfg, const zp_layout *lay, int32_t slots, zp_op *ops,
                     int64_t n);
 

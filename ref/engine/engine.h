@@ -26,7 +26,7 @@
  * divide it; the engine divides by dp · M (RED-1, RED-2). Each micro-batch announces each entry of
  * this rank's stage that is not frozen once; a missing announcement is an error (STEP-3).
  *
- * Threads: grad_ready, grad_buffer, grad_unused, wait_param and loss may be called from any host
+ * Threads: grad_ready, grad_buffer, grad_unused, wait_param(s) and loss may be called from any host
  * thread, several at a time; all else from the thread that called zp_engine_create.
  *
  * Errors: functions return 0 or a negative zp_status. The first error ends the engine: it is stored
@@ -143,10 +143,10 @@ typedef struct zp_engine_options {
   /* 1: zp_engine_step does not make the caller's work wait for the new parameters; the caller waits
    * for the entries that it reads (zp_engine_wait_param), before it queues work that reads them,
    * and for each trained entry of the stage once a step. cuda: a forward then begins while buckets
-   * that it needs later are still gathered: updates and gathers run in the order in which forward
-   * reads the entries of the list (STEP-8). At ZeRO stages 1 and 2; cuda: with an
-   * hyper.entry_align of 128 bytes, or a multiple. 0: every entry is ready for work that follows
-   * zp_engine_step. spec: STRM-11 */
+   * that it needs later are still gathered: flat group by flat group, tied ones first, and in each
+   * in the order in which forward reads its entries (STEP-8). At ZeRO stages 1 and 2; cuda: with a
+   * hyper.entry_align that makes 128 bytes, or a multiple (64 in 16 bits, 32 in fp32). 0: every
+   * entry is ready for work that follows zp_engine_step. spec: STRM-11 */
   int32_t partial_gather;
 } zp_engine_options;
 
@@ -198,7 +198,8 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
 /* Where backward may write the gradient of entry `param` in micro-batch mb, to save its copy: numel
  * elements of the gradients' dtype, written by work queued on `stream` after the call.
  * The last zp_engine_step reads what the memory held before: make `stream` wait for that step's
- * stream (with callbacks: for the call's `stream`); the engine does not.
+ * stream (with callbacks: for the call's `stream`), with options.partial_gather also for the entry
+ * (zp_engine_wait_param); the engine does not.
  * Then pass the returned address to zp_engine_grad_ready; another address, or
  * zp_engine_grad_unused, is an error. Ask for each micro-batch anew. At stages 0 and 1, for mb > 0,
  * the memory has the sum of the micro-batches before: add the gradient to it, rounding once.
@@ -215,9 +216,10 @@ void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *strea
 /* With options.partial_gather: makes `stream` wait until entry `param` of this stage, or the n
  * entries of the list `params` (NULL: all of the stage), have the values of the last
  * zp_engine_step. Work queued on `stream` afterwards may read them. Each trained entry is waited
- * for between two steps' ends, with callbacks in the forward of micro-batch 0: otherwise
- * zp_engine_step ends the engine with an error that names the first entry that was not. `stream` is
- * one as for grad_ready, and not destroyed before zp_engine_step. A wait that repeats another costs
+ * for once between two steps' ends, before work that reads it is queued, with callbacks in the
+ * forward of micro-batch 0: an entry for which nothing waited ends the engine with an error that
+ * names it; whether the wait came in time is not checked. `stream` is one as for grad_ready, and
+ * not destroyed before zp_engine_step. A wait that repeats another costs
  * nothing. Without the option, for frozen entries, and ref, there is nothing to wait for. From any
  * host thread. 0, or a negative status. spec: STRM-11 */
 int zp_engine_wait_param(zp_engine *e, int32_t param, void *stream);

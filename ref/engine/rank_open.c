@@ -145,7 +145,8 @@ static int open_arrays(zp_rank *r)
   lay_arrays(r, &a);
   zp_counted_entries(r->cfg, &r->lay, r->at.tp, r->counts);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
-    zp_rank_program_write(&r->block, &r->lay, phase, r->program[phase], r->length[phase]);
+    if (zp_rank_program_write(&r->block, &r->lay, phase, r->program[phase], r->length[phase]) < 0)
+      return -1;
   return 0;
 }
 

@@ -267,6 +267,10 @@ int zp_engine_wait_params(zp_engine *e, const int32_t *params, int32_t n, void *
   if (!e) return ZP_E_REFUSED;
   pthread_mutex_lock(&e->lock);
   status = e->err.status ? e->err.status : zp_engine_invariant(e);
+  if (status == ZP_OK && params && n < 0)
+    status = zp_fail(&e->err, ZP_E_REFUSED, e->rank->rank,
+                     "rank %d: zp_engine_wait_params: n is %d; it is at least 0",
+                     (int)e->rank->rank, (int)n);
   if (!params && status == ZP_OK) n = e->rank->lay.n_params;
   for (int32_t k = 0; k < n && status == ZP_OK; k++)
     status = await_entry(e, params ? params[k] : e->rank->lay.first_param + k);

@@ -157,9 +157,9 @@ typedef struct zp_time_report {
   double step, compute, communication, memory, bound;
   double host;    /* offload: of the host's updates, or of copies to and from it if they are more */
   double exposed; /* less the step without communications */
-  /* offload: less the step without the host's updates and copies; and what is hidden if the host
-   * updates while the next step's first forward runs: a bucket's copies and update, and what its
-   * updates take longer than that forward */
+  /* offload: less the step without the host's updates and copies; and what would remain exposed if
+   * the host updated while the next step's first forward runs: a bucket's copies and update, and
+   * what its updates take longer than that forward */
   double offload_exposed, offload_least;
   zp_time_work work[ZP_TIME_WORKS];
   zp_time_figure figure[ZP_TIME_FIGURES];

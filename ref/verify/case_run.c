@@ -143,6 +143,7 @@ static int check_programs(zp_case_state *s, zp_error *err)
   const zp_check_job job = {.cfg = &cfg,
                             .replicas = s->c->replicas,
                             .fp32_gradients = s->c->synth.fp32_gradients,
+                            .slots = s->c->slots,
                             .threads = 1,
                             .write = zp_rank_program_write};
   zp_check_result result;

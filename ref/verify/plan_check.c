@@ -175,6 +175,13 @@ static int32_t slots_of(const worker *w, int32_t n)
   return slots < 1 ? 1 : slots > all ? (int32_t)all : (int32_t)slots;
 }
 
+/* Bucket slots of a rank: those that the job wants, or more. */
+static int64_t most_slots(const worker *w)
+{
+  const int64_t least = (int64_t)w->most_flats + 2;
+  return w->c.job->slots > least ? w->c.job->slots : least;
+}
+
 /* An upper bound of the bytes that n threads like w, and all layouts, take. */
 static double need_bytes(const worker *w, int32_t n)
 {
@@ -184,8 +191,8 @@ static double need_bytes(const worker *w, int32_t n)
   const double channels = tied * (sizeof *c->tied_channel + sizeof *c->channel);
   const double entries = (double)w->most_entries * (sizeof *c->next + sizeof *c->next_mb);
   const double acts = (double)zp_alive(cfg->pp, cfg->micro_batches, 0) * sizeof *c->act;
-  const double states = (double)w->most_buckets * sizeof *c->bucket +
-                        ((double)w->most_flats + 2) * sizeof *c->slot_of;
+  const double states =
+      (double)w->most_buckets * sizeof *c->bucket + (double)most_slots(w) * sizeof *c->slot_of;
   /* the rank's program; with others in its groups, a first member's and the ledgers; with other
    * stages, exchanges: at most four for each micro-batch, with two neighbours */
   double each = op * ops + channels + entries + acts + states;
@@ -222,7 +229,7 @@ static int open_worker(worker *w, int32_t threads)
   c->channel = calloc((size_t)cfg->tied_keys + ZP_ALL_GROUPS, sizeof *c->channel);
   c->tied_channel = calloc((size_t)cfg->tied_keys + 1, sizeof *c->tied_channel);
   c->bucket = calloc((size_t)w->most_buckets + 1, sizeof *c->bucket);
-  c->slot_of = calloc((size_t)w->most_flats + 2, sizeof *c->slot_of);
+  c->slot_of = calloc((size_t)most_slots(w), sizeof *c->slot_of);
   c->next = calloc((size_t)w->most_entries + 1, sizeof *c->next);
   c->next_mb = calloc((size_t)w->most_entries + 1, sizeof *c->next_mb);
   c->act = calloc((size_t)zp_alive(cfg->pp, cfg->micro_batches, 0) + 1, sizeof *c->act);
@@ -280,6 +287,7 @@ static void *work(void *arg)
       c->rank = zp_rank_of(cfg, c->at);
       c->block = zp_block_of(cfg, blocks, c->rank);
       c->block.fp32_gradients = c->job->fp32_gradients;
+      c->block.slots = c->job->slots;
       if (atomic_load_explicit(w->stop, memory_order_relaxed)) return NULL;
       if (check_rank(c) != 0) {
         atomic_store(w->stop, 1);

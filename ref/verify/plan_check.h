@@ -33,8 +33,8 @@ typedef enum zp_check_kind {
 
 typedef struct zp_check_job {
   const zp_config *cfg;
-  int32_t replicas;       /* R, at least 1; as zp_block_check accepts */
-  int32_t fp32_gradients; /* as in zp_hyper */
+  int32_t replicas;              /* R, at least 1; as zp_block_check accepts */
+  int32_t fp32_gradients, slots; /* as in zp_hyper */
   int32_t threads;
   double memory_max; /* bytes; with less than it needs, the check is refused. 0: no limit */
   /* Generates a program: zp_rank_program_write, or a test's version of it that makes mistakes. */

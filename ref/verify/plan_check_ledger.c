@@ -51,6 +51,7 @@ static int regenerate(checker *c, ledger *l, int32_t group, int32_t key, int32_t
 {
   zp_block_rank b = zp_block_of(c->cfg, c->job->replicas, first);
   b.fp32_gradients = c->job->fp32_gradients;
+  b.slots = c->job->slots;
   const int64_t n = c->job->write(&b, &c->stage[b.at.pp].lay, c->phase, c->ref_ops, c->cap_ops);
   l->n = 0;
   l->first = -1;

@@ -389,7 +389,7 @@ int zp_check_step(checker *c, const zp_op *ops, int64_t n)
   w.act_got = w.grad_got = w.act_due = w.grad_due = -1;
   w.meta = w.loaded = w.arrived = w.adding = -1;
   memset(c->bucket, 0, (size_t)st->first_bucket[st->lay.n_flats] * sizeof *c->bucket);
-  w.slots = zp_slot_count(&c->block.cfg, &st->lay, 0);
+  w.slots = zp_slot_count(&c->block.cfg, &st->lay, c->job->slots);
   memset(c->slot_of, -1, (size_t)w.slots * sizeof *c->slot_of);
   memset(c->next_mb, -1, (size_t)st->lay.n_params * sizeof *c->next_mb);
   memset(c->act, -1, (size_t)w.alive_max * sizeof *c->act);

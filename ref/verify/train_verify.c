@@ -168,7 +168,8 @@ static int run_need(const zp_config *cfg, int32_t replicas, const zp_gpt_shape *
                     double *bytes, zp_error *err)
 {
   *bytes = zp_gpt_activation_bytes(shape, cfg);
-  return zp_simulation_need(cfg, replicas, 0, 4.0 * cfg->dp, bytes, err);
+  const zp_hyper hyper = {.replicas = replicas};
+  return zp_simulation_need(cfg, &hyper, 4.0 * cfg->dp, bytes, err);
 }
 
 /* Inserts a run into the list of the largest ones. */

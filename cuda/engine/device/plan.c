@@ -34,8 +34,8 @@ static int open_program(zp_cuda_plan *p, int32_t phase)
   if (n > INT64_MAX / 2 / (int64_t)sizeof(zp_op)) return -1;
   p->program[phase] = malloc((size_t)n * sizeof(zp_op) + 1);
   if (!p->program[phase]) return -1;
-  p->length[phase] = zp_rank_program_write(&p->block, &p->lay, phase, p->program[phase], n);
-  return 0;
+  p->length[phase] = n;
+  return zp_rank_program_write(&p->block, &p->lay, phase, p->program[phase], n) < 0 ? -1 : 0;
 }
 
 int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, zp_cuda_plan_how how, int32_t rank)

@@ -120,6 +120,8 @@ int zp_cuda_gathers_wait(zp_cuda_gathers *g, const int32_t *params, int32_t n, c
 {
   int64_t last = -1, *waited;
   if (zp_cuda_has_failed(g->r)) return -1;
+  if (n < 0 && params)
+    return zp_cuda_fail(g->r, ZP_E_REFUSED, "zp_engine_wait_params: n is %d; it is at least 0", n);
   if (stream == cudaStreamPerThread)
     return zp_cuda_fail(g->r, ZP_E_REFUSED,
                         "zp_engine_wait_param: cudaStreamPerThread is another stream in each "

@@ -250,9 +250,9 @@ Test(cost, without_shared_resources_the_longest_path_remains)
 
 enum { NUMEL = 1 << 16 };
 
-/* sums: 0 native, 1 ordered, 2 exact. */
 static int32_t offload; /* of the jobs that are timed */
 
+/* sums: 0 native, 1 ordered, 2 exact. */
 static zp_time_report time_of(int32_t stage, int32_t dp, int64_t mb, int32_t sums)
 {
   static zp_param params[4] = {{.numel = NUMEL, .tied = -1},

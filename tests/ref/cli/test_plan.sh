@@ -37,8 +37,7 @@ for shape in "1 4 2 1" "3 6 3 2" "2 8 2 2" "1 3 3 1"; do
   expect 0 'all invariants hold' "check_mixed_replicas_$1_$2_$3" \
     plan --check --config "$tmp/mixed.json" --dp $(($2 * 3)) --replicas $3 --stage $4
 done
-# A block's ranks: half of the data-parallel ranks; each element has an owner in each block.
-# spec: TOPO-6, RED-9
+# spec: STRM-2
 # three optimizer groups, of which two buckets are filled at a time
 json slots_are_one_more_than_buckets_are_filled '.first_rank_of_each_stage[0].memory.slots ==
   3 * 2 * 1048576' plan --json --bucket 1Mi
@@ -48,6 +47,10 @@ json slots_are_at_least_the_buckets_that_are_filled '.first_rank_of_each_stage[0
   2 * 2 * 1048576' plan --json --bucket 1Mi --slots 1
 expect 0 ', slots 5$' slots_are_printed plan --slots 5
 expect 2 '1025 is out of range; allowed is 0 to 1024' too_many_slots plan --slots 1025
+expect 0 'all invariants hold' slots_are_checked plan --check --dp 2 --bucket 1Mi --slots 1 \
+  --micro-batches 2
+# A block's ranks: half of the data-parallel ranks; each element has an owner in each block.
+# spec: TOPO-6, RED-9
 json replicas_in_json '.config.replicas == 2 and .ranks == 8 and
   ([.all_ranks[].flats[].members] | unique == [2]) and
   ([.all_ranks[] | .ledger[] | select(.group == "replica") | .phase] | unique == ["init", "step"])

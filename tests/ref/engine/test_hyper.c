@@ -117,6 +117,8 @@ Test(hyper, numbers_may_change_and_nothing_else)
   cr_assert_not_null(strstr(change(&h), "hyper.replicas is 2, and"));
   h = was, h.entry_align = 64;
   cr_assert_not_null(strstr(change(&h), "hyper.entry_align is 64, and"));
+  h = was, h.slots = 3;
+  cr_assert_not_null(strstr(change(&h), "hyper.slots is 3, and"));
   h = was, h.fp32_gradients = 1;
   cr_assert_not_null(strstr(change(&h), "hyper.fp32_gradients is 1, and"));
   h = was, h.scaler.iter++;

@@ -35,7 +35,7 @@ Test(fp32_gradients, keep_their_bits_beside_16_bit_parameters)
   }
 }
 
-/* A scaled gradient that fp16 does not have is finite in fp32, and none that is not is lost. */
+/* A scaled gradient that overflows fp16 is finite in fp32; an infinite one still skips the step. */
 Test(fp32_gradients, have_flags_of_their_own_numbers)
 {
   static const char large[] = "precision=fp16,mode=coded,unit=20,scale=4";
