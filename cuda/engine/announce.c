@@ -13,8 +13,9 @@ typedef struct announcement {
   void **buffer; /* not NULL: no announcement, but where its gradient may be written */
 } announcement;
 
-static int announce(zp_cuda *e, const announcement *a)
+static int announce(zp_cuda *e, const void *arguments)
 {
+  const announcement *a = arguments;
   const int own = !e->rank.opt.model.forward;
   if (own) ZP_TRY(zp_cuda_continue_own_step(&e->steps));
   if (a->buffer)
@@ -28,13 +29,14 @@ static int announce(zp_cuda *e, const announcement *a)
  * on all ranks, not one thread: the lock ensures the program's order, and each group begins and
  * ends while it is held. A thread that has used no device yet has 0 as its current one, and no
  * context: calls of the driver need one, so the device is set even if it is already current. */
-static int announce_on_device(zp_cuda *e, const announcement *a)
+static int on_device(zp_cuda *e, int (*call)(zp_cuda *e, const void *arguments),
+                     const void *arguments)
 {
   zp_cuda_rank *r = &e->rank;
   int device = r->opt.device, failed, status;
   zp_cuda_enter(e);
   failed = zp_cuda_has_failed(r) || zp_cuda_check(r, cudaGetDevice(&device), "cudaGetDevice") ||
-           zp_cuda_check(r, cudaSetDevice(r->opt.device), "cudaSetDevice") || announce(e, a);
+           zp_cuda_check(r, cudaSetDevice(r->opt.device), "cudaSetDevice") || call(e, arguments);
   zp_cuda_tear_down(e); /* on the engine's device, too */
   if (device != r->opt.device && cudaSetDevice(device) != cudaSuccess)
     failed = zp_cuda_fail(r, ZP_E_DEVICE, "device %d could not be made current again", device);
@@ -79,7 +81,7 @@ int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, 
   if (dtype != zp_cuda_gradient_dtype(&e->rank.plan) || (!grad && !empty) ||
       stream == cudaStreamPerThread)
     return refuse_gradient(e, param, dtype, stream);
-  return announce_on_device(e, &a);
+  return on_device(e, announce, &a);
 }
 
 /* The reduction's own stream writes its zeros, after all readers of the bucket's earlier
@@ -87,7 +89,7 @@ int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, 
 int zp_cuda_grad_unused(zp_cuda *e, int32_t param, int64_t mb)
 {
   const announcement a = {param, mb, ZP_CUDA_UNUSED, NULL, e->rank.reduce, NULL};
-  return announce_on_device(e, &a);
+  return on_device(e, announce, &a);
 }
 
 int zp_cuda_grad_buffer(zp_cuda *e, int32_t param, int64_t mb, cudaStream_t stream, void **buffer)
@@ -96,25 +98,46 @@ int zp_cuda_grad_buffer(zp_cuda *e, int32_t param, int64_t mb, cudaStream_t stre
   *buffer = NULL;
   if (stream == cudaStreamPerThread)
     return refuse_gradient(e, param, zp_cuda_gradient_dtype(&e->rank.plan), stream);
-  return announce_on_device(e, &a);
+  return on_device(e, announce, &a);
 }
 
+/* ---- Parameters and losses ------------------------------------------------------------------- */
+
+typedef struct entries {
+  const int32_t *params;
+  int32_t n;
+  cudaStream_t stream;
+} entries;
+
+static int wait_params(zp_cuda *e, const void *arguments)
+{
+  const entries *a = arguments;
+  return zp_cuda_gathers_wait(&e->gathers, a->params, a->n, a->stream);
+}
+
+/* Stream 0 is that of the current device. */
 int zp_cuda_wait_params(zp_cuda *e, const int32_t *params, int32_t n, cudaStream_t stream)
 {
-  int failed, status;
-  zp_cuda_enter(e);
-  failed = zp_cuda_gathers_wait(&e->gathers, params, n, stream);
-  status = zp_cuda_leave(e);
-  return failed ? status : 0;
+  const entries a = {params, n, stream};
+  return on_device(e, wait_params, &a);
+}
+
+typedef struct announced_loss {
+  int64_t mb;
+  const float *loss;
+  cudaStream_t stream;
+} announced_loss;
+
+static int copy_loss(zp_cuda *e, const void *arguments)
+{
+  const announced_loss *a = arguments;
+  return zp_cuda_copy_loss(&e->steps, a->mb, a->loss, a->stream);
 }
 
 int zp_cuda_loss(zp_cuda *e, int64_t mb, const float *loss, cudaStream_t stream)
 {
-  int failed, status;
-  zp_cuda_enter(e);
-  failed = zp_cuda_has_failed(&e->rank) || zp_cuda_copy_loss(&e->steps, mb, loss, stream);
-  status = zp_cuda_leave(e);
-  return failed ? status : 0;
+  const announced_loss a = {mb, loss, stream};
+  return on_device(e, copy_loss, &a);
 }
 
 int zp_cuda_refuse(zp_cuda *e, const char *why)

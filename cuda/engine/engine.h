@@ -207,7 +207,7 @@ int zp_cuda_step(zp_cuda *e);
  * 0, or a negative status. */
 int zp_cuda_loss(zp_cuda *e, int64_t mb, const float *loss, cudaStream_t stream);
 
-/* As zp_engine_wait_params: `stream` waits until the n entries of `params` (NULL: all of the stage)
+/* As zp_engine_wait_params: `stream` waits until the n entries of `params` (-1: all of the stage)
  * have the last step's values. From any host thread. 0, or a negative status. spec: STRM-11 */
 int zp_cuda_wait_params(zp_cuda *e, const int32_t *params, int32_t n, cudaStream_t stream);
 

@@ -177,11 +177,13 @@ static void access_sums(zp_hb_walk *b, const zp_op *op, int32_t flat, int32_t v,
   zp_hb_access(b, v, ZP_ON_FLAT + ZP_ON_EACH * flat + ZP_ON_SUMS, mode, from, from + r.count);
 }
 
-/* What the host's update of op's bucket reads: with `exact` its means, else its sums. */
+/* What the host's update of op's bucket reads: with `exact` its means, which take the place of
+ * packed sums, else its sums. */
 static void access_gradient(zp_hb_walk *b, const zp_op *op, int32_t v, zp_mode mode)
 {
   const zp_range r = zp_local_range(&b->block.cfg, &b->lay, b->block.at, op->flat, op->bucket);
-  if (b->p->cfg->reduce != ZP_EXACT) access_sums(b, op, op->flat, v, mode);
+  if (b->p->cfg->reduce != ZP_EXACT || zp_is_packed(b->p->cfg->stage, b->p->cfg->reduce))
+    access_sums(b, op, op->flat, v, mode);
   else
     zp_hb_access(b, v, ZP_ON_FLAT + ZP_ON_EACH * op->flat + ZP_ON_MEANS, mode, r.at,
                  r.at + r.count);

@@ -198,8 +198,7 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
 /* Where backward may write the gradient of entry `param` in micro-batch mb, to save its copy: numel
  * elements of the gradients' dtype, written by work queued on `stream` after the call.
  * The last zp_engine_step reads what the memory held before: make `stream` wait for that step's
- * stream (with callbacks: for the call's `stream`), with options.partial_gather also for the entry
- * (zp_engine_wait_param); the engine does not.
+ * stream (with callbacks: for the call's `stream`); the engine does not.
  * Then pass the returned address to zp_engine_grad_ready; another address, or
  * zp_engine_grad_unused, is an error. Ask for each micro-batch anew. At stages 0 and 1, for mb > 0,
  * the memory has the sum of the micro-batches before: add the gradient to it, rounding once.
@@ -214,7 +213,7 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
 void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream);
 
 /* With options.partial_gather: makes `stream` wait until entry `param` of this stage, or the n
- * entries of the list `params` (NULL: all of the stage), have the values of the last
+ * entries of the list `params` (n -1: all of the stage), have the values of the last
  * zp_engine_step. Work queued on `stream` afterwards may read them. Each trained entry is waited
  * for once between two steps' ends, before work that reads it is queued, with callbacks in the
  * forward of micro-batch 0: an entry for which nothing waited ends the engine with an error that

@@ -262,18 +262,20 @@ static int await_entry(zp_engine *e, int32_t param)
 
 int zp_engine_wait_params(zp_engine *e, const int32_t *params, int32_t n, void *stream)
 {
+  const int all = n == -1;
   int status;
   (void)stream;
   if (!e) return ZP_E_REFUSED;
   pthread_mutex_lock(&e->lock);
   status = e->err.status ? e->err.status : zp_engine_invariant(e);
-  if (status == ZP_OK && params && n < 0)
+  if (status == ZP_OK && (n < -1 || (n > 0 && !params)))
     status = zp_fail(&e->err, ZP_E_REFUSED, e->rank->rank,
-                     "rank %d: zp_engine_wait_params: n is %d; it is at least 0",
-                     (int)e->rank->rank, (int)n);
-  if (!params && status == ZP_OK) n = e->rank->lay.n_params;
+                     "rank %d: zp_engine_wait_params: %d entries of %s list; n is the number of "
+                     "entries, or -1 for all of the stage",
+                     (int)e->rank->rank, (int)n, params ? "a" : "no");
+  if (all && status == ZP_OK) n = e->rank->lay.n_params;
   for (int32_t k = 0; k < n && status == ZP_OK; k++)
-    status = await_entry(e, params ? params[k] : e->rank->lay.first_param + k);
+    status = await_entry(e, all ? e->rank->lay.first_param + k : params[k]);
   pthread_mutex_unlock(&e->lock);
   return status;
 }

@@ -57,7 +57,8 @@
   X(PREVIOUS_WAIT, "previous.wait", "STRM-3",                                                      \
     "compute waits for the exchange that receives its activation, or that sends the gradient "     \
     "which compute overwrites")                                                                    \
-  X(ENDED_RECORD, "ended.record", "STRM-4", "on reduce, at the end of INIT or of a step")          \
+  X(ENDED_RECORD, "ended.record", "STRM-4",                                                        \
+    "on reduce (partial_gather: on gather), at the end of INIT or of a step")                      \
   X(ENDED_WAIT, "ended.wait", "STRM-4",                                                            \
     "compute, which all producer streams follow, waits for the previous step, which writes "       \
     "parameters and state")                                                                        \
@@ -106,7 +107,8 @@
   X(BACK_RECORD, "back.record", "STRM-9",                                                          \
     "offload: on the copy stream, after a bucket's updated parameters are copied to the device")   \
   X(BACK_WAIT, "back.wait", "STRM-9",                                                              \
-    "offload: reduce waits for a bucket's updated parameters before it gathers them")              \
+    "offload: the gathering stream waits for a bucket's updated parameters before it gathers "     \
+    "them")                                                                                        \
   X(CONSUMED_RECORD, "consumed.record", "STRM-9",                                                  \
     "offload: on reduce, after the work that reads parameters which were copied back")             \
   X(CONSUMED_WAIT, "consumed.wait", "STRM-9",                                                      \

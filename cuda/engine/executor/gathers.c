@@ -97,6 +97,17 @@ static int64_t *waited_for(zp_cuda_gathers *g, cudaStream_t stream)
   return &g->waited[i];
 }
 
+/* last: a gather, or -1. */
+static int wait_for(zp_cuda_gathers *g, int64_t last, cudaStream_t stream)
+{
+  int64_t *waited;
+  if (last < 0 || !g->issued) return 0;
+  waited = waited_for(g, stream);
+  if (waited && *waited >= last) return 0;
+  if (waited) *waited = last;
+  return zp_cuda_wait(g->r, ZP_SYNC_PARAM_WAIT, stream, g->gathered[last]);
+}
+
 /* The stage's entry, or -1 after an error. */
 static int32_t entry_of(const zp_cuda_gathers *g, int32_t param)
 {
@@ -118,26 +129,32 @@ static int64_t await_entry(const zp_cuda_gathers *g, int32_t i)
 /* A list's gathers follow each other: the last one ends after all of them. */
 int zp_cuda_gathers_wait(zp_cuda_gathers *g, const int32_t *params, int32_t n, cudaStream_t stream)
 {
-  int64_t last = -1, *waited;
+  const int all = n == -1;
+  int64_t last = -1;
   if (zp_cuda_has_failed(g->r)) return -1;
-  if (n < 0 && params)
-    return zp_cuda_fail(g->r, ZP_E_REFUSED, "zp_engine_wait_params: n is %d; it is at least 0", n);
+  if (n < -1 || (n > 0 && !params))
+    return zp_cuda_fail(g->r, ZP_E_REFUSED,
+                        "zp_engine_wait_params: %d entries of %s list; n is the number of entries, "
+                        "or -1 for all of the stage",
+                        n, params ? "a" : "no");
   if (stream == cudaStreamPerThread)
     return zp_cuda_fail(g->r, ZP_E_REFUSED,
                         "zp_engine_wait_param: cudaStreamPerThread is another stream in each "
                         "thread; pass a stream that was created");
-  for (int32_t k = 0; k < (params ? n : g->r->plan.lay.n_params); k++) {
-    const int32_t i = params ? entry_of(g, params[k]) : k;
+  for (int32_t k = 0; k < (all ? g->r->plan.lay.n_params : n); k++) {
+    const int32_t i = all ? k : entry_of(g, params[k]);
     if (i < 0) return -1;
     if (!g->gathered) continue;
     const int64_t its = await_entry(g, i);
     last = its > last ? its : last;
   }
-  if (last < 0 || !g->issued) return 0;
-  waited = waited_for(g, stream);
-  if (waited && *waited >= last) return 0;
-  if (waited) *waited = last;
-  return zp_cuda_wait(g->r, ZP_SYNC_PARAM_WAIT, stream, g->gathered[last]);
+  return wait_for(g, last, stream);
+}
+
+int zp_cuda_gathers_wait_to_add(zp_cuda_gathers *g, int32_t param, cudaStream_t stream)
+{
+  if (!g->gathered || stream == g->r->reduce) return 0;
+  return wait_for(g, g->last[param - g->r->plan.lay.first_param], stream);
 }
 
 int zp_cuda_gathers_check(const zp_cuda_gathers *g)

@@ -35,9 +35,12 @@ int zp_cuda_gathers_apart(const zp_cuda_gathers *g);
 int zp_cuda_gathers_after_update(const zp_cuda_gathers *g);
 int zp_cuda_gathers_issued(zp_cuda_gathers *g);
 
-/* Makes `stream` wait until the n entries of the list (NULL: all of the stage) have the values of
- * the last step. */
+/* Makes `stream` wait until the n entries of the list (-1: all of the stage) have the values of the
+ * last step. */
 int zp_cuda_gathers_wait(zp_cuda_gathers *g, const int32_t *params, int32_t n, cudaStream_t stream);
+
+/* ZeRO stage 1: before a stream adds to the sums of an entry that the last step's update reads. */
+int zp_cuda_gathers_wait_to_add(zp_cuda_gathers *g, int32_t param, cudaStream_t stream);
 
 /* Fails if a trained entry was not waited for since the last step's end. */
 int zp_cuda_gathers_check(const zp_cuda_gathers *g);

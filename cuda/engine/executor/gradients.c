@@ -109,7 +109,9 @@ static int wait_for_added(const zp_cuda_gradients *g, const zp_op *op, cudaStrea
 /* Before a stream writes what op adds. */
 static int wait_for_bucket(const zp_cuda_gradients *g, const zp_op *op, cudaStream_t stream)
 {
-  if (plan_of(g)->cfg->stage < 2) return wait_for_added(g, op, stream);
+  if (plan_of(g)->cfg->stage < 2 && op->mb > 0) return wait_for_added(g, op, stream);
+  if (plan_of(g)->cfg->stage < 2)
+    return zp_cuda_gathers_wait_to_add(g->ops->gathers, op->param, stream);
   return zp_cuda_wait_for_slot(g->ops->buckets, op, stream);
 }
 

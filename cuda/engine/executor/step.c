@@ -45,20 +45,30 @@ cudaEvent_t zp_cuda_step_end(const zp_cuda_steps *s, int64_t step)
 
 /* ---- Ops ------------------------------------------------------------------------------------- */
 
+/* Those of the last step, if gathers have a stream of their own. */
+static int join_gathers(const zp_cuda_steps *s)
+{
+  zp_cuda_rank *r = rank_of(s);
+  if (s->ops->gathers->n == 0 || !s->ops->gathers->issued) return 0;
+  return zp_cuda_wait(r, ZP_SYNC_GATHERS_WAIT, r->reduce,
+                      zp_cuda_step_end(s, r->progress.host.step - 1));
+}
+
 static int run_all_reduce(const zp_cuda_steps *s, const zp_op *op)
 {
   if (op->what == ZP_WHAT_REPLICA) return zp_cuda_reduce_replica(s->ops, op);
   if (op->what == ZP_WHAT_TIED) return zp_cuda_reduce_tied(s->ops, op);
   if (op->what == ZP_WHAT_PARTIAL) return zp_cuda_reduce_partial(s->ops, op);
   if (op->what == ZP_WHAT_STATUS) return zp_cuda_checkpoint_agree(s->checkpoint, op);
+  ZP_TRY(zp_cuda_gathers_check(s->ops->gathers)); /* before any rank can decide */
   ZP_TRY(zp_cuda_wait_for_losses(s->pipeline, s->ops->buckets->after_forward));
   return zp_cuda_statistics(s->ops, op);
 }
 
 static int run_decide(const zp_cuda_steps *s)
 {
-  ZP_TRY(zp_cuda_gathers_check(s->ops->gathers));
   ZP_TRY(zp_cuda_wait_for_backward(s->pipeline));
+  ZP_TRY(join_gathers(s)); /* which send what the updates overwrite */
   ZP_TRY(zp_cuda_decide(s->ops));
   if (!s->settled) return 0;
   return zp_cuda_record(rank_of(s), ZP_SYNC_SETTLED_RECORD, s->settled, rank_of(s)->reduce);
@@ -150,15 +160,6 @@ int zp_cuda_continue(zp_cuda_steps *s)
     host->pc = ops[pc].kind == ZP_OP_ARRIVED ? s->gradients->next : pc + 1;
   }
   return 0;
-}
-
-/* Those of the last step, if gathers have a stream of their own. */
-static int join_gathers(const zp_cuda_steps *s)
-{
-  zp_cuda_rank *r = rank_of(s);
-  if (s->ops->gathers->n == 0 || !s->ops->gathers->issued) return 0;
-  return zp_cuda_wait(r, ZP_SYNC_GATHERS_WAIT, r->reduce,
-                      zp_cuda_step_end(s, r->progress.host.step - 1));
 }
 
 /* ---- Programs -------------------------------------------------------------------------------- */
