@@ -74,8 +74,8 @@ int zp_hyper_differ(zp_error *err, int32_t rank, int64_t ranks, const char *wher
                     const int64_t *sums);
 
 /* May the next step use `to` instead of `from`? Kinds, groups, scaler, replicas, entry alignment,
- * slots and the dtype of gradients are equal, and all numbers are within their ranges: 0, or ZP_E_REFUSED
- * in *err, which names rank, member and range. spec: OPT-6, OPT-7 */
+ * slots and the dtype of gradients are equal, and all numbers are within their ranges: 0, or
+ * ZP_E_REFUSED in *err, which names rank, member and range. spec: OPT-6, OPT-7 */
 int zp_hyper_check_change(const zp_hyper *from, const zp_hyper *to, int32_t rank, zp_error *err);
 
 /* Are all numbers within their ranges? 0, or ZP_E_REFUSED in *err, which names member and rank.

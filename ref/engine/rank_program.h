@@ -1,9 +1,8 @@
 /* A rank's programs: the planner's for its block, with what the planner does not know: sums over tp
  * of partial gradients (partial.h), with several replicas their communicator, first values and
- * sums, fp32 gradients beside a narrower precision, and the numbers of bucket slots that flat groups
- * share (bucket_slots.h). The executors run, and the checkers check,
- * these programs.
- * spec: RED-1, RED-8, RED-9, STEP-2, LEDG-4 … LEDG-6, PIPE-5 */
+ * sums, fp32 gradients beside a narrower precision, and the numbers of bucket slots that flat
+ * groups share (bucket_slots.h). The executors run, and the checkers check, these programs. spec:
+ * RED-1, RED-8, RED-9, STEP-2, LEDG-4 … LEDG-6, PIPE-5 */
 #ifndef ZP_ENGINE_RANK_PROGRAM_H
 #define ZP_ENGINE_RANK_PROGRAM_H
 

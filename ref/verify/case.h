@@ -12,11 +12,11 @@
  * rates=1: learning rates are doubled in every second step. sequence=1: sequence parallelism
  * (RED-8). replicas=R: blocks of dp/R ranks, each with a replica of the state (TOPO-6).
  * entry_align=A: trained, untied entries start at multiples of A in their flat groups (PART-2); a
- * reload has 1. slots=N: bucket slots of a rank (STRM-2); 0: the default. fp32_gradients=1: gradients are fp32, whatever the precision (RED-1).
- * oneside=1: of the uses of a tied key, one takes part in each step. overflow,
- * oversum, bad: bits by step, of a gradient element that is not finite, one that only a sum makes
- * infinite, a loss that is not finite. unit: log2 of the unit of gradients: 2^64 and 2^-80 are near
- * 1e±20.
+ * reload has 1. slots=N: bucket slots of a rank (STRM-2); 0: the default. fp32_gradients=1:
+ * gradients are fp32, whatever the precision (RED-1). oneside=1: of the uses of a tied key, one
+ * takes part in each step. overflow, oversum, bad: bits by step, of a gradient element that is not
+ * finite, one that only a sum makes infinite, a loss that is not finite. unit: log2 of the unit of
+ * gradients: 2^64 and 2^-80 are near 1e±20.
  * optim: sgd, momentum, adamw or mixed (groups take turns). schedule: the first order of execution,
  * for an engine that has many (--engine cuda). */
 #ifndef ZP_VERIFY_CASE_H

@@ -123,10 +123,10 @@ expect 2 '^zeroproof counters: --sums: native contradicts reduce exact' contradi
 expect 2 '^zeroproof counters: --dynamic-shapes' dynamic_shapes counters --dynamic-shapes
 expect 2 '^zeroproof counters: 128 ranks: at most 64' too_many_ranks counters --dp 128
 expect 2 '^zeroproof counters: --pp: at most 64' too_many_stages counters --pp 65
-expect 2 '^zeroproof counters: --in-place: .* no place for gradients of 16 bits' nothing_is_lent_in_16_bits \
-  counters --in-place
-expect 2 '^zeroproof counters: --in-place: .* use --sums=native or ordered' nothing_is_lent_with_exact_sums \
-  counters --in-place --sums exact
+expect 2 '^zeroproof counters: --in-place: .* no place for gradients of 16 bits' \
+  nothing_is_lent_in_16_bits counters --in-place
+expect 2 '^zeroproof counters: --in-place: .* use --sums=native or ordered' \
+  nothing_is_lent_with_exact_sums counters --in-place --sums exact
 expect 2 'Too many arguments' an_argument counters what
 mkdir "$tmp/alone" && cp build/zeroproof "$tmp/alone"
 "$tmp/alone/zeroproof" counters >"$tmp/out" 2>&1

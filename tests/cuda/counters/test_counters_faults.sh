@@ -96,7 +96,7 @@ fault a_memset_is_added_to_the_decision cuda/engine/executor/statistics.c \
   0 "\$got.launches.by_use.decide.memsets == 1 and \$got.launches.own == \$good.launches.own + 1 and
     ([\$good, \$got | .traffic.by_use.decide | $bytes] | .[1] - .[0] == 16)"
 fault an_announcement_takes_the_lock_twice cuda/engine/announce.c cuda/engine/announce.c \
-  '/announce_on_device(zp_cuda \*e/,/^}/ s/  zp_cuda_enter(e);/&\n  zp_cuda_leave(e);\n&/' \
+  '/^static int on_device(zp_cuda \*e/,/^}/ s/  zp_cuda_enter(e);/&\n  zp_cuda_leave(e);\n&/' \
   0 '$got.host.announcement_most.locks == 2'
 fault an_event_is_created_in_each_step cuda/engine/executor/step.c cuda/engine/executor/step.c \
   "/^int zp_cuda_begin_step/,/^}/ s/  zp_cuda_rank \*r = rank_of(s);/&\n$event/" \
