@@ -129,6 +129,7 @@ void zp_settings_add_hyper(zp_settings *s, const zp_hyper *h)
   }
   zp_settings_add(s, "replicas", "%d", (int)zp_replicas(h));
   zp_settings_add(s, "entry_align", "%d", (int)zp_entry_align(h));
+  zp_settings_add(s, "slots", "%d", (int)h->slots);
   zp_settings_add(s, "fp32_gradients", "%d", (int)h->fp32_gradients);
   add_real(s, "clip", h->clip);
   add_real(s, "clip_eps", h->clip_eps);

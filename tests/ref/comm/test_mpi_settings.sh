@@ -71,6 +71,7 @@ beside differs "--replicas 2" replicas 2 1
 beside differs "--micro-batches 3" micro_batches 3 6
 beside differs "--bucket 500" bucket 500 4096
 beside differs "--align 4" align 4 1
+beside differs "--slots 3" slots 3 0
 beside differs "--precision fp16" precision fp16 bf16
 beside differs "--reduce ordered" reduce ordered exact
 beside differs "--dynamic-shapes" dynamic_shapes 1 0
@@ -224,8 +225,9 @@ beside no_mpi "still waiting: rank 1 is not running; all ranks must run the same
 ended
 
 # Options of an engine that has no MPI, and those that one process alone may have: refused with MPI.
-refused="tp ep groups engine device offload products schedules svg trace tsan help usage"
-for option in $("$zp" train --help | grep -oE '^ +(-., )?--[a-z-]+' | sed 's/.*--//'); do
+refused="tp ep groups fp32-gradients engine device offload products schedules svg trace tsan help"
+refused="$refused usage"
+for option in $("$zp" train --help | grep -oE '^ +(-., )?--[a-z0-9-]+' | sed 's/.*--//'); do
   case " $refused " in
   *" $option "*) continue ;;
   esac
