@@ -39,10 +39,10 @@ verdict $? "one_seed_gives_one_timeline"
 n=40
 while [ "$n" -lt 140 ]; do
   "$draw" "$dir/r.json" "$dir/r.svg" 0 "$n" >"$dir/out" 2>&1 || break
-  grep -q 'RACE for slot' "$dir/r.svg" && break
+  grep -q 'RACE for bucket slot' "$dir/r.svg" && break
   n=$((n + 1))
 done
-grep -q 'RACE for slot' "$dir/r.svg" && [ "$(grep -c 'class="k"' "$dir/r.svg")" -eq 2 ] &&
+grep -q 'RACE for bucket slot' "$dir/r.svg" && [ "$(grep -c 'class="k"' "$dir/r.svg")" -eq 2 ] &&
   grep -q 'class="z"' "$dir/r.svg"
 verdict $? "a_picture_of_a_race_marks_both_pieces_and_when_they_meet"
 
