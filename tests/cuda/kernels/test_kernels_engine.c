@@ -32,11 +32,12 @@ typedef struct job {
 static void add(job *j, zp_rank *r, const zp_op *op)
 {
   const int32_t i = op->param - r->lay.first_param;
-  const int64_t size = zp_dtype_bytes(r->cfg->precision), at = r->lay.spot[i].start + op->offset;
+  const int32_t dtype = zp_block_gradients(&r->block);
+  const int64_t size = zp_dtype_bytes(dtype), at = r->lay.spot[i].start + op->offset;
   const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
   const int exact = r->cfg->reduce == ZP_EXACT; /* then contributions are checked. STAT-3 */
-  zp_gather_params p = {.dtype = r->cfg->precision, .nonfinite = exact ? &r->nonfinite : NULL};
+  zp_gather_params p = {.dtype = dtype, .nonfinite = exact ? &r->nonfinite : NULL};
   zp_memory_run *run = p.runs.here;
   const void *kernel = zp_kernel_gather_copy;
   p.first = op->mb == 0;
