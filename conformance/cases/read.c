@@ -286,7 +286,7 @@ static void read_messages(reader *r, const json_t *from, zp_table *n)
 
 zp_table *zp_conf_read(const json_t *from, char *why, int64_t cap)
 {
-  zp_param params[MOST_ENTRIES] = {{0, 0, 0, 0, 0, 0, 0}};
+  zp_param params[MOST_ENTRIES] = {{0}};
   zp_config c;
   zp_refusal refusal;
   zp_error err = {0};

@@ -163,7 +163,7 @@ static int count(counters_args *a, const zp_backend *engine, zp_counters_row *r)
   r->native = strcmp(a->sums, "native") == 0;
   r->offload = a->offload;
   r->in_place = a->in_place;
-  r->gradients = zp_gradient_dtype(r->cfg.precision, o->hyper.fp32_gradients);
+  r->gradients = zp_dtype_of(o->hyper.fp32_gradients, r->cfg.precision);
   code = zp_options_check(o, &r->cfg);
   for (int32_t i = 0; code == 0 && i < IGNORED; i++)
     if (o->by_flag[ignored[i].opt])

@@ -213,7 +213,7 @@ static void read_entry(reader *r, json_t *v, int32_t j)
              type_name(v));
     return;
   }
-  only(r, v, "name numel stage optgroup tied sharded expert frozen unused unused_percent");
+  only(r, v, "name numel stage optgroup tied sharded expert frozen fp32 unused unused_percent");
   *p = (zp_param){.tied = -1};
   snprintf(o->names[j], ZP_NAME_BYTES, "p%d", (int)j);
   name = json_object_get(v, "name");
@@ -237,6 +237,7 @@ static void read_entry(reader *r, json_t *v, int32_t j)
   read_bool(r, "sharded", json_object_get(v, "sharded"), &p->sharded);
   read_bool(r, "expert", json_object_get(v, "expert"), &p->expert);
   read_bool(r, "frozen", json_object_get(v, "frozen"), &p->frozen);
+  read_bool(r, "fp32", json_object_get(v, "fp32"), &p->fp32);
   read_mask(r, v, j);
 }
 

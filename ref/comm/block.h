@@ -27,7 +27,7 @@ typedef struct zp_block_rank {
   zp_coord at;            /* in cfg */
   zp_param *sized;        /* the list of cfg if it is not the job's, or NULL */
   int32_t slots;          /* as in zp_hyper, which the caller sets; 0: the default */
-  int32_t fp32_gradients; /* 1: gradients are fp32 (RED-1); zp_block_of sets 0 */
+  int32_t fp32_gradients; /* 1: all gradients are fp32 (RED-1); zp_block_of sets 0 */
 } zp_block_rank;
 
 /* Can the valid configuration `job` have so many replicas? 0, or ZP_E_REFUSED in *err. spec: LIM-10
@@ -43,10 +43,10 @@ zp_block_rank zp_block_of(const zp_config *job, int32_t replicas, int32_t rank);
 int zp_block_align(zp_block_rank *b, int64_t entry_align);
 void zp_block_close(zp_block_rank *b);
 
-/* The dtype of gradients. spec: RED-1 */
-static inline int32_t zp_block_gradients(const zp_block_rank *b)
+/* The dtype of gradients of entries, or of a flat group, whose field fp32 is `fp32`. spec: RED-1 */
+static inline int32_t zp_block_gradients(const zp_block_rank *b, int32_t fp32)
 {
-  return b->fp32_gradients ? ZP_F32 : b->cfg.precision;
+  return zp_dtype_of(fp32 || b->fp32_gradients, b->cfg.precision);
 }
 
 /* Can the valid configuration `job` have this entry alignment? 0, or ZP_E_REFUSED in *err. spec:

@@ -44,6 +44,18 @@ int64_t zp_slot_elements(const zp_layout *lay)
   return most;
 }
 
+int64_t zp_slot_bytes(const zp_config *cfg, const zp_layout *lay, int32_t fp32_gradients)
+{
+  int64_t most = 0;
+  for (int32_t k = 0; k < lay->n_flats; k++) {
+    const zp_flat *f = &lay->flat[k];
+    const int32_t dtype = zp_dtype_of(f->fp32 || fp32_gradients, cfg->precision);
+    const int64_t bytes = zp_widest(f) * zp_dtype_bytes(dtype);
+    if (bytes > most) most = bytes;
+  }
+  return most;
+}
+
 /* free: a ring of the slots that no bucket has, from the one that was reduced first. */
 static void assign(zp_op *ops, int64_t n, int32_t slots, int32_t *free_slot, int32_t *of)
 {

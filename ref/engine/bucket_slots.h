@@ -17,8 +17,10 @@ int zp_slots_check(int32_t slots, zp_error *err);
  * buckets. 0: one more than those, and at least 2. */
 int32_t zp_slot_count(const zp_config *cfg, const zp_layout *lay, int32_t slots);
 
-/* Elements of each slot: of the widest bucket, with padding. */
+/* Elements of the widest bucket, with padding; bytes of each slot: of the gradients of the bucket
+ * that takes most. fp32_gradients: as in zp_hyper. */
 int64_t zp_slot_elements(const zp_layout *lay);
+int64_t zp_slot_bytes(const zp_config *cfg, const zp_layout *lay, int32_t fp32_gradients);
 
 /* Numbers the slots of a STEP program of n ops from 0 to zp_slot_count - 1: each bucket gets the
  * free one whose bucket was reduced the longest ago. 0, or -1 without memory. */

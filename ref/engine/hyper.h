@@ -8,7 +8,7 @@
 #include "../base/error.h"
 #include "../num/optim.h"
 #include "../num/scaler.h"
-#include "../plan/dtype.h"
+#include "../plan/config.h"
 
 enum { ZP_HYPER_GROUPS = 8 };
 
@@ -26,7 +26,7 @@ typedef struct zp_hyper {
    * than buckets are filled at a time; 0: one more than those, and at least 2. With more, gradients
    * wait less for earlier reductions. No result depends on it. spec: RED-3, STRM-2 */
   int32_t slots;
-  /* 1: gradients are fp32, whatever the precision (RED-1); 0: they have the precision. */
+  /* 1: all gradients are fp32 (RED-1); 0: each has the dtype of its entry. */
   int32_t fp32_gradients;
 } zp_hyper;
 
@@ -56,10 +56,10 @@ static inline int32_t zp_entry_align(const zp_hyper *h)
   return h->entry_align == 0 ? 1 : h->entry_align;
 }
 
-/* The dtype of gradients. precision: the configuration's. spec: RED-1 */
-static inline int32_t zp_gradient_dtype(int32_t precision, int32_t fp32_gradients)
+/* The dtype of entry `param`'s gradients. spec: RED-1 */
+static inline int32_t zp_gradient_dtype(const zp_config *cfg, const zp_hyper *h, int32_t param)
 {
-  return fp32_gradients ? ZP_F32 : precision;
+  return zp_dtype_of(cfg->params[param].fp32 || h->fp32_gradients, cfg->precision);
 }
 
 /* 64 bits that depend on every bit of the numbers of the first `groups` optimizers, of clip and of

@@ -5,22 +5,29 @@
 #include "partial.h"
 #include "window.h"
 
+/* Bytes of a value of flat group f. */
+static int64_t flat_size(const zp_config *cfg, const zp_flat *f)
+{
+  return zp_dtype_bytes(zp_dtype_of(f->fp32, cfg->precision));
+}
+
 int zp_has_views(const zp_config *cfg, const zp_layout *lay, int32_t k)
 {
-  const int64_t size = zp_dtype_bytes(cfg->precision);
+  const int64_t size = flat_size(cfg, &lay->flat[k]);
   if (cfg->stage == 0 || lay->flat[k].use != 0) return 0;
   for (int32_t i = 0; i < lay->n_params; i++)
     if (lay->spot[i].flat == k && lay->spot[i].start * size % ZP_VIEW_BYTES != 0) return 0;
   return 1;
 }
 
-/* Of the stored entries of flat group k, or -1: those that are frozen. */
+/* Bytes of the stored entries of flat group k, or -1: of those that are frozen. */
 static int64_t entries_of(const zp_config *cfg, const zp_layout *lay, int32_t k)
 {
   int64_t n = 0;
   for (int32_t i = 0; i < lay->n_params; i++)
     if (lay->spot[i].flat == k && zp_storage_of(cfg, lay, i) == i)
-      n += cfg->params[lay->first_param + i].numel;
+      n += cfg->params[lay->first_param + i].numel *
+           zp_dtype_bytes(zp_entry_dtype(cfg, lay->first_param + i));
   return n;
 }
 
@@ -35,18 +42,18 @@ static void add_flat(const zp_config *cfg, const zp_layout *lay, int32_t k, zp_m
   m->state += 3 * extent * 4;
 }
 
-zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots, int32_t gradients)
+zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots,
+                       int32_t fp32_gradients)
 {
   const zp_scratch scratch = zp_scratch_need(cfg, lay);
-  const int64_t size = zp_dtype_bytes(cfg->precision);
   zp_memory m = {.scratch = scratch.send + scratch.recv + zp_partial_bytes(cfg, lay),
-                 .params = entries_of(cfg, lay, -1) * size};
+                 .params = entries_of(cfg, lay, -1)};
   if (cfg->stage == 2)
-    m.slots = zp_slot_count(cfg, lay, slots) * zp_slot_elements(lay) * zp_dtype_bytes(gradients);
+    m.slots = zp_slot_count(cfg, lay, slots) * zp_slot_bytes(cfg, lay, fp32_gradients);
   for (int32_t k = 0; k < lay->n_flats; k++) {
     add_flat(cfg, lay, k, &m);
-    m.params +=
-        (zp_has_views(cfg, lay, k) ? zp_padded(&lay->flat[k]) : entries_of(cfg, lay, k)) * size;
+    m.params += zp_has_views(cfg, lay, k) ? zp_padded(&lay->flat[k]) * flat_size(cfg, &lay->flat[k])
+                                          : entries_of(cfg, lay, k);
   }
   return m;
 }

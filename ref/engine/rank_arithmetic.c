@@ -13,10 +13,9 @@
 #include "rank_internal.h"
 
 /* Adds run `in` of a gradient to fp32 or limb sums; `first` assigns. RED-4 */
-static void add_window(const zp_rank *r, const void *in, int64_t offset, zp_range p, void *window,
-                       int first)
+static void add_window(const zp_rank *r, int32_t dtype, const void *in, int64_t offset, zp_range p,
+                       void *window, int first)
 {
-  const int32_t dtype = zp_block_gradients(&r->block);
   const int64_t n = p.count;
   if (r->cfg->reduce == ZP_EXACT) {
     int64_t *out = (int64_t *)window + p.at * ZP_LIMBS;
@@ -50,7 +49,8 @@ static int64_t nonfinite(int32_t dtype, const void *x, int64_t at, int64_t n)
  * padding after an entry. RED-3, RED-6, PART-7 */
 static void run_add(zp_rank *r, const zp_op *op)
 {
-  const int32_t i = op->param - r->lay.first_param, dtype = zp_block_gradients(&r->block);
+  const int32_t i = op->param - r->lay.first_param;
+  const int32_t dtype = zp_block_gradients(&r->block, r->cfg->params[op->param].fp32);
   const int64_t size = zp_dtype_bytes(dtype);
   const zp_range whole = zp_add_range(&r->block.cfg, &r->lay, op);
   const void *grad = r->used[i] ? r->arrived[i] : NULL;
@@ -59,7 +59,7 @@ static void run_add(zp_rank *r, const zp_op *op)
   if (grad && r->cfg->reduce == ZP_EXACT) /* limbs hold finite values only. STAT-3 */
     r->nonfinite += nonfinite(dtype, grad, op->offset, p.count);
   if (r->cfg->stage < 2) {
-    add_window(r, grad, op->offset, p, r->flat[op->flat].window, op->mb == 0);
+    add_window(r, dtype, grad, op->offset, p, r->flat[op->flat].window, op->mb == 0);
     return;
   }
   char *to = (char *)r->slot[op->slot] + p.at * size;
@@ -171,7 +171,8 @@ static int run_decide(zp_rank *r)
 static void run_update(zp_rank *r, const zp_op *op)
 {
   zp_flat_state *s = &r->flat[op->flat];
-  const int32_t group = r->lay.flat[op->flat].optgroup;
+  const zp_flat *f = &r->lay.flat[op->flat];
+  const int32_t group = f->optgroup, dtype = zp_dtype_of(f->fp32, r->cfg->precision);
   const zp_range p = zp_rank_range(r, op->flat, op->bucket);
   const zp_optim *optim = &r->hyper->optim[group % r->hyper->groups];
   float *master = s->master + p.at;
@@ -181,11 +182,11 @@ static void run_update(zp_rank *r, const zp_op *op)
                 zp_held_of(r, op->flat, op->bucket, ZP_WHAT_GRADIENT), master, s->moment1 + p.at,
                 s->moment2 + p.at);
   if (r->cfg->stage > 0) {
-    zp_round_to(r->cfg->precision, master, p.count, r->scratch_send, 0);
+    zp_round_to(dtype, master, p.count, r->scratch_send, 0);
     return;
   }
   while (zp_next_piece(r, op->flat, p, &i, &g))
-    zp_round_to(r->cfg->precision, master + g.in, g.count, r->param[g.i], g.offset);
+    zp_round_to(dtype, master + g.in, g.count, r->param[g.i], g.offset);
 }
 
 int zp_rank_arithmetic(zp_rank *r, const zp_op *op)

@@ -93,9 +93,10 @@ static void request_packed(zp_rank *r, const zp_op *op)
 
 static void request_gradient(zp_rank *r, const zp_op *op)
 {
+  const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
-  const zp_range p = zp_whole_range(&r->lay.flat[op->flat], op->bucket);
-  const int64_t size = zp_dtype_bytes(zp_block_gradients(&r->block));
+  const zp_range p = zp_whole_range(f, op->bucket);
+  const int64_t size = zp_dtype_bytes(zp_block_gradients(&r->block, f->fp32));
   if (r->cfg->stage == 2) {
     char *slot = r->slot[op->slot];
     /* padding is zero (PART-7) */
@@ -288,8 +289,9 @@ static void finish_sums(zp_rank *r, const zp_op *op)
 /* The gathered bucket goes back into the parameters. STEP-8 */
 static void finish_gather(zp_rank *r, const zp_op *op)
 {
-  const zp_range p = zp_whole_range(&r->lay.flat[op->flat], op->bucket);
-  const int64_t size = zp_dtype_bytes(r->cfg->precision);
+  const zp_flat *f = &r->lay.flat[op->flat];
+  const zp_range p = zp_whole_range(f, op->bucket);
+  const int64_t size = zp_dtype_bytes(zp_dtype_of(f->fp32, r->cfg->precision));
   int32_t i = r->lay.n_params;
   zp_piece g;
   while (zp_next_piece(r, op->flat, p, &i, &g))

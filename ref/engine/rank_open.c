@@ -52,7 +52,6 @@ static void lay_flat(zp_rank *r, zp_arena *a, int32_t k)
 /* Parameters, with the padding after them, and the tables by entry. */
 static void lay_params(zp_rank *r, zp_arena *a)
 {
-  const int64_t size = zp_dtype_bytes(r->cfg->precision);
   const int32_t n = r->lay.n_params, first = r->lay.first_param;
   r->param = take(a, n, sizeof *r->param);
   r->arrived = take(a, n, sizeof *r->arrived);
@@ -62,7 +61,9 @@ static void lay_params(zp_rank *r, zp_arena *a)
   for (int32_t i = n - 1; i >= 0; i--) {
     const int32_t h = zp_storage_of(r->cfg, &r->lay, i);
     void *p = NULL;
-    if (h == i) p = take(a, r->block.cfg.params[first + i].numel, size);
+    if (h == i)
+      p = take(a, r->block.cfg.params[first + i].numel,
+               zp_dtype_bytes(zp_entry_dtype(r->cfg, first + i)));
     if (!a->base) continue;
     r->param[i] = h == i ? p : r->param[h];
     r->all_params[first + i] = r->param[i];
@@ -85,7 +86,7 @@ static void lay_arrays(zp_rank *r, zp_arena *a)
   r->partial = take(a, zp_partial_bytes(r->cfg, &r->lay), 1);
   r->slot = take(a, r->slots, sizeof *r->slot);
   for (int32_t i = 0; i < r->slots; i++) {
-    void *slot = take(a, zp_slot_elements(&r->lay), zp_dtype_bytes(zp_block_gradients(&r->block)));
+    void *slot = take(a, zp_slot_bytes(r->cfg, &r->lay, r->block.fp32_gradients), 1);
     if (a->base) r->slot[i] = slot;
   }
   r->act_in = take(a, r->act_slots, sizeof *r->act_in);
@@ -114,7 +115,7 @@ static int init_params(zp_rank *r)
     const int32_t j = r->lay.first_param + i;
     if (zp_storage_of(r->cfg, &r->lay, i) != i || !first_values(r, j)) continue;
     r->work->init(r->work->ctx, r->cfg, j, zp_copy_tp(r, j), zp_copy_ep(r, j), value);
-    zp_round_to(r->cfg->precision, value, r->cfg->params[j].numel, r->param[i], 0);
+    zp_round_to(zp_entry_dtype(r->cfg, j), value, r->cfg->params[j].numel, r->param[i], 0);
   }
   free(value);
   return 0;

@@ -43,7 +43,7 @@ static void sum_ledger(int32_t phase, zp_rank_plan *p)
 static void sum_memory(zp_rank_plan *p)
 {
   int64_t ops = 0;
-  p->memory = zp_memory_of(&p->block.cfg, &p->lay, p->block.slots, zp_block_gradients(&p->block));
+  p->memory = zp_memory_of(&p->block.cfg, &p->lay, p->block.slots, p->block.fp32_gradients);
   for (int32_t phase = 0; phase < ZP_PHASES; phase++)
     ops = plus(ops, zp_rank_program_need(&p->block, &p->lay, phase));
   p->program = times(ops, sizeof(zp_op));

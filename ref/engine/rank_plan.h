@@ -35,8 +35,8 @@ void zp_rank_plan_close(zp_rank_plan *p);
 
 /* Plans for so many bucket slots, as in zp_hyper. */
 void zp_rank_plan_slots(zp_rank_plan *p, int32_t slots);
-/* Chooses the dtype of gradients (zp_hyper.fp32_gradients), which is the precision after opening;
- * before a program is written. spec: RED-1 */
+/* Chooses the dtype of gradients as zp_hyper.fp32_gradients does, which is 0 after opening; before
+ * a program is written. spec: RED-1 */
 void zp_rank_plan_gradients(zp_rank_plan *p, int32_t fp32_gradients);
 
 /* Writes the program of a phase into p->op, and its sums into p->ledger. 0, or in *err ZP_E_MEMORY,

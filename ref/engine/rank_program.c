@@ -99,12 +99,12 @@ static int64_t add_sums(const zp_block_rank *b, const zp_layout *lay, zp_op *ops
 
 /* ---- STEP: contributions. RED-1 -------------------------------------------------------------- */
 
-/* At stage 2 reductions send contributions. The planner knows those of the precision. */
+/* At stage 2 reductions send contributions, for which the planner knows the dtype of values. */
 static void set_dtype(const zp_block_rank *b, zp_op *ops, int64_t n)
 {
   if (b->cfg.stage < 2 || !b->fp32_gradients) return;
   for (int64_t i = 0; i < n; i++)
-    if (ops[i].kind == ZP_OP_REDUCE_SCATTER) ops[i].dtype = zp_block_gradients(b);
+    if (ops[i].kind == ZP_OP_REDUCE_SCATTER) ops[i].dtype = ZP_F32;
 }
 
 /* ---- Programs -------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ static void write_frozen(zp_rank *r, const zp_op *op)
   float block[1024];
   for (int64_t at = 0; at < numel; at += 1024) {
     const int64_t n = zp_block(numel, at, 1024);
-    zp_widen_from(r->cfg->precision, from, at, n, block);
+    zp_widen_from(zp_entry_dtype(r->cfg, op->param), from, at, n, block);
     if (r->store->put(r->store->ctx, zp_name_of(r->cfg, op->param), zp_copy_tp(r, op->param),
                       zp_copy_ep(r, op->param), op->what, at, n, block, &r->store_error))
       return;
@@ -71,7 +71,7 @@ static int read_param(zp_rank *r, int32_t i)
     if (r->store->get(r->store->ctx, zp_name_of(r->cfg, j), zp_copy_tp(r, j), zp_copy_ep(r, j),
                       what, at, n, block, &r->store_error))
       return -1;
-    zp_round_to(r->cfg->precision, block, n, r->param[i], at);
+    zp_round_to(zp_entry_dtype(r->cfg, j), block, n, r->param[i], at);
   }
   return 0;
 }
@@ -102,7 +102,7 @@ static void masters_from_params(zp_rank *r)
       int32_t i = r->lay.n_params;
       zp_piece g;
       while (zp_next_piece(r, k, p, &i, &g))
-        zp_widen_from(r->cfg->precision, r->param[g.i], g.offset, g.count,
+        zp_widen_from(zp_entry_dtype(r->cfg, g.param), r->param[g.i], g.offset, g.count,
                       r->flat[k].master + p.at + g.in);
     }
   }

@@ -36,10 +36,9 @@ struct zp_serial {
   const zp_config *cfg;
   const zp_hyper *hyper;
   const zp_workload *work;
-  int32_t replicas;  /* that the hyper had at opening, as the ranks */
-  int32_t gradients; /* their dtype, likewise */
-  int64_t *base;     /* [n_params] first copy of an entry */
-  int32_t *first;    /* [n_params] first entry of the same tied key, or itself */
+  int32_t replicas; /* that the hyper had at opening, as the ranks */
+  int64_t *base;    /* [n_params] first copy of an entry */
+  int32_t *first;   /* [n_params] first entry of the same tied key, or itself */
   zp_copy *copy;
   int64_t copies;
   zp_view *view; /* [dp · tp] */
@@ -99,7 +98,7 @@ static float widened(int32_t dtype, const void *x, int64_t i)
   return value;
 }
 
-/* param[i] = master[i] rounded to the precision. STEP-7 */
+/* param[i] = master[i] rounded to the entry's dtype. STEP-7 */
 static void round_param(int32_t dtype, const float *master, int64_t n, void *param)
 {
   for (int64_t i = 0; i < n; i++) {
@@ -116,6 +115,7 @@ static int open_copy(zp_serial *s, int32_t j, int32_t tp, int32_t ep)
 {
   const zp_config *c = s->cfg;
   const int64_t n = c->params[j].numel;
+  const int32_t dtype = zp_entry_dtype(c, j);
   zp_copy *p = copy_at(s, j, tp, ep);
   if (c->reduce == ZP_EXACT) p->limbs = zeros(n, 8 * ZP_VAL_LIMBS);
   else p->inner = zeros(n, 4), p->total = zeros(n, 4), p->all = zeros(n, 4);
@@ -127,15 +127,15 @@ static int open_copy(zp_serial *s, int32_t j, int32_t tp, int32_t ep)
     p->master = q->master;
     return 0;
   }
-  p->param = zeros(n, zp_dtype_bytes(c->precision));
+  p->param = zeros(n, zp_dtype_bytes(dtype));
   p->master = zeros(n, 4);
   p->moment1 = zeros(n, 4);
   p->moment2 = zeros(n, 4);
   p->mean = zeros(n, 4);
   if (!p->param || !p->master || !p->moment1 || !p->moment2 || !p->mean) return -1;
   s->work->init(s->work->ctx, c, j, tp, ep, p->master);
-  round_param(c->precision, p->master, n, p->param);
-  for (int64_t i = 0; i < n; i++) p->master[i] = widened(c->precision, p->param, i);
+  round_param(dtype, p->master, n, p->param);
+  for (int64_t i = 0; i < n; i++) p->master[i] = widened(dtype, p->param, i);
   return 0;
 }
 
@@ -206,7 +206,6 @@ zp_serial *zp_serial_open(const zp_config *cfg, const zp_hyper *hyper, const zp_
     s->work = work;
     s->scaler = hyper->scaler;
     s->replicas = zp_replicas(hyper);
-    s->gradients = zp_gradient_dtype(cfg->precision, hyper->fp32_gradients);
     if (open_all(s) == 0 && invariant(s, err) == ZP_OK) return s;
   }
   zp_fail(err, ZP_E_MEMORY, -1, "not enough memory for the serial oracle");
@@ -269,9 +268,10 @@ static int64_t nonfinite(int32_t dtype, const void *x, int64_t n)
 }
 
 /* One contribution enters its sum; NULL stands for zeros. RED-3 … RED-6 */
-static void contribute(zp_serial *s, zp_copy *p, int64_t n, const void *grad)
+static void contribute(zp_serial *s, zp_copy *p, int32_t param, const void *grad)
 {
-  const int32_t dtype = s->gradients;
+  const int32_t dtype = zp_gradient_dtype(s->cfg, s->hyper, param);
+  const int64_t n = s->cfg->params[param].numel;
   if (s->cfg->reduce == ZP_EXACT) {
     if (!grad) return;
     if (nonfinite(dtype, grad, n) != 0) s->nonfinite = 1; /* STAT-3 */
@@ -323,7 +323,7 @@ static int run_micro_batch(zp_serial *s, zp_view *v, int64_t mb)
     const int used = !p->frozen && s->work->used(s->work->ctx, c, j, v->dp, v->tp, at);
     if (v->unasked || used != (v->arrived[j] != NULL)) return -1; /* STEP-3 */
     if (p->frozen || v->tp >= tp_sums(c, j)) continue;
-    contribute(s, copy_at(s, j, v->tp, p->expert ? v->dp % c->ep : 0), p->numel, v->arrived[j]);
+    contribute(s, copy_at(s, j, v->tp, p->expert ? v->dp % c->ep : 0), j, v->arrived[j]);
   }
   if (v->tp != 0) return 0;
   memcpy(&bits, &loss, sizeof bits);
@@ -514,7 +514,7 @@ static void update(zp_serial *s, const zp_step_result *out)
       zp_optim_step(&s->hyper->optim[g % s->hyper->groups], &s->optim[g], (float)out->clip_factor,
                     out->log2_scale, c->params[j].numel, p->mean, p->master, p->moment1,
                     p->moment2);
-      round_param(c->precision, p->master, c->params[j].numel, p->param);
+      round_param(zp_entry_dtype(c, j), p->master, c->params[j].numel, p->param);
     }
   }
 }

@@ -78,8 +78,8 @@ static uint64_t hash_entries(const zp_config *c)
   uint64_t h = 0;
   for (int32_t j = 0; j < c->n_params; j++) {
     const zp_param *p = &c->params[j];
-    const int64_t x[7] = {p->numel,   p->stage,  p->optgroup, p->tied,
-                          p->sharded, p->expert, p->frozen};
+    const int64_t x[8] = {p->numel,   p->stage,  p->optgroup, p->tied,
+                          p->sharded, p->expert, p->frozen,   p->fp32};
     h = XXH3_64bits_withSeed(x, sizeof x, h);
   }
   return h;

@@ -166,12 +166,13 @@ static int64_t larger(int64_t a, int64_t b)
     ensures serves: ScratchServes(cfg, f, \result); */
 static zp_scratch serve(const zp_config *cfg, const zp_flat *f, zp_scratch s)
 {
-  const int64_t size = zp_dtype_bytes(cfg->precision), sum = zp_sum_bytes(cfg->reduce);
-  //@ assert size: size == (cfg->precision == ZP_F32 ? 4 : 2);
+  const int32_t dtype = zp_dtype_of(f->fp32, cfg->precision);
+  const int64_t size = zp_dtype_bytes(dtype), sum = zp_sum_bytes(cfg->reduce);
+  //@ assert size: size == (dtype == ZP_F32 ? 4 : 2);
   if (f->numel == 0) return s;
   const int64_t widest = zp_bucket_padded(f, 0), local = cfg->stage == 0 ? widest : zp_part(f, 0);
   const int64_t send = widest * size, sums = local * sum, floats = widest * 4;
-  //@ assert send: send == FloatBytes(cfg->precision, widest);
+  //@ assert send: send == FloatBytes(dtype, widest);
   //@ assert sums: sums == SumBytes(cfg->reduce, local);
   const zp_scratch more = {larger(s.send, send), larger(s.recv, larger(floats, sums))};
   return more;

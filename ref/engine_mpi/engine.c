@@ -62,17 +62,17 @@ static int open_arrays(zp_engine *e)
 {
   const zp_config *c = e->o.config;
   const zp_layout *lay = &e->rank->lay;
-  const int64_t size = zp_dtype_bytes(zp_block_gradients(&e->rank->block));
   int64_t bytes;
   e->rows = e->o.backward ? 1 : c->micro_batches;
   e->at = calloc((size_t)lay->n_params + 1, sizeof *e->at);
   if (!e->at) return no_memory(e);
   for (int32_t i = 0; i < lay->n_params; i++) {
     const zp_param *p = &c->params[lay->first_param + i];
+    const int64_t size = zp_dtype_bytes(zp_block_gradients(&e->rank->block, p->fp32));
     e->at[i] = e->row_bytes;
     if (p->frozen) continue;
     e->trained++;
-    e->row_bytes += p->numel * size; /* at most 2^42 */
+    e->row_bytes += (p->numel * size + 7) / 8 * 8; /* in all below 2^43 */
   }
   if (__builtin_mul_overflow(e->row_bytes, e->rows, &bytes)) return no_memory(e);
   e->kept = malloc((size_t)bytes + 1);

@@ -144,7 +144,8 @@ static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival,
   e->begun = 1;
   if (arrival == ZP_READY && grad && grad != kept_at(e, mb, i))
     memcpy(kept_at(e, mb, i), grad,
-           (size_t)(c->params[param].numel * zp_dtype_bytes(zp_block_gradients(&e->rank->block))));
+           (size_t)(c->params[param].numel *
+                    zp_dtype_bytes(zp_gradient_dtype(c, &e->o.hyper, param))));
   if (--e->left == 0 && !e->o.backward) {
     e->mb++;
     e->left = e->trained;
@@ -166,11 +167,13 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
   if (!e) return ZP_E_REFUSED;
   pthread_mutex_lock(&e->lock);
   status = e->err.status ? e->err.status : zp_engine_invariant(e);
-  if (status == ZP_OK && dtype != zp_block_gradients(&e->rank->block)) {
+  if (status == ZP_OK) status = check_awaited(e, param, mb);
+  const int32_t expected = status ? dtype : zp_gradient_dtype(e->o.config, &e->o.hyper, param);
+  if (dtype != expected) {
     snprintf(what, sizeof what, "the gradient is %s, and %s is %s", zp_dtype_name(dtype),
              e->o.hyper.fp32_gradients ? "hyper.fp32_gradients is 1, so that the expected dtype"
-                                       : "the configuration's precision",
-             zp_dtype_name(zp_block_gradients(&e->rank->block)));
+                                       : "the entry's dtype",
+             zp_dtype_name(expected));
     status = wrong(e, param, mb, what);
   } else if (status == ZP_OK && !grad && !is_empty(e->o.config, param)) {
     status = wrong(e, param, mb, "the gradient's address is NULL");
@@ -350,7 +353,7 @@ static void first_values(void *ctx, const zp_config *cfg, int32_t param, int32_t
   const int64_t n = cfg->params[param].numel;
   (void)tp, (void)ep;
   if (e->o.first && e->o.first[param])
-    zp_widen_from(cfg->precision, e->o.first[param], 0, n, value);
+    zp_widen_from(zp_entry_dtype(cfg, param), e->o.first[param], 0, n, value);
   else memset(value, 0, (size_t)n * sizeof *value);
 }
 

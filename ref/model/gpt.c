@@ -26,10 +26,11 @@ typedef struct instance {
   int32_t is_first, is_last; /* of the pipeline */
   int32_t slots;
   zp_gpt_pool pool;
-  kept *slot;          /* (slots) */
-  const void **params; /* (entries) */
-  uint8_t *frozen;     /* (entries) */
-  void **grad;         /* (entries) gradients in the precision, NULL outside our stages */
+  kept *slot;                          /* (slots) */
+  const void **params;                 /* (entries) */
+  uint8_t *frozen;                     /* (entries) */
+  int32_t *dtype;                      /* (entries) of values and gradients */
+  void **grad;                         /* (entries) gradients, NULL outside our stages */
   float *value[ZP_GPT_BLOCK_ENTRIES];  /* decoded entries of the layer at work */
   float *dvalue[ZP_GPT_BLOCK_ENTRIES]; /* their gradients in fp32 */
   float *x, *dx, *dy; /* (N,C) activation that leaves the stage; gradients between layers */
@@ -111,13 +112,15 @@ static void make_entries(instance *me, const zp_param *list, const void *const *
   int32_t n = me->cfg.n_params;
   me->params = zp_gpt_take(&me->pool, n, sizeof *me->params);
   me->frozen = zp_gpt_take(&me->pool, n, sizeof *me->frozen);
+  me->dtype = zp_gpt_take(&me->pool, n, sizeof *me->dtype);
   me->grad = zp_gpt_take(&me->pool, n, sizeof *me->grad);
   if (me->pool.failed) return;
   for (int32_t j = 0; j < n; j++) {
     me->params[j] = params[j];
     me->frozen[j] = (uint8_t)list[j].frozen;
+    me->dtype[j] = zp_dtype_of(list[j].fp32, me->cfg.precision);
     if (list[j].stage < me->first_stage || list[j].stage > me->last_stage) continue;
-    me->grad[j] = zp_gpt_take(&me->pool, list[j].numel, (size_t)zp_dtype_bytes(me->cfg.precision));
+    me->grad[j] = zp_gpt_take(&me->pool, list[j].numel, (size_t)zp_dtype_bytes(me->dtype[j]));
   }
 }
 
@@ -204,7 +207,7 @@ static const float *const *decode_entries(instance *me, int32_t first, int32_t n
 {
   for (int32_t i = 0; i < n; i++)
     zp_gpt_decode(me->value[i], me->params[first + i],
-                  zp_gpt_numel(&me->gpt->options.shape, first + i), me->cfg.precision);
+                  zp_gpt_numel(&me->gpt->options.shape, first + i), me->dtype[first + i]);
   return (const float *const *)me->value;
 }
 
@@ -214,7 +217,7 @@ static void deliver(instance *me, int32_t first, int32_t n, zp_sink sink)
   for (int32_t j = first + n - 1; j >= first; j--) {
     if (me->frozen[j]) continue;
     zp_gpt_encode(me->grad[j], me->dvalue[j - first], zp_gpt_numel(&me->gpt->options.shape, j),
-                  me->cfg.precision);
+                  me->dtype[j]);
     sink.arrive(sink.ctx, j, me->grad[j]);
   }
 }

@@ -34,7 +34,8 @@ static size_t grad_bytes(const zp_synth *s, const zp_config *cfg, zp_place_of wh
 {
   const zp_param *p = &cfg->params[j];
   if (p->stage < where.first_stage || p->stage > where.last_stage || p->frozen) return 0;
-  const int64_t size = s->opt.fp32_gradients ? 4 : zp_dtype_bytes(cfg->precision);
+  const int64_t size =
+      zp_dtype_bytes(zp_dtype_of(s->opt.fp32_gradients || p->fp32, cfg->precision));
   /* 8: an address of its own even when it has no elements */
   return ((size_t)p->numel * (size_t)size + 8 + 7) / 8 * 8;
 }
@@ -244,14 +245,14 @@ enum { SAMPLES = 64 };
  * the bits of a NaN (NUM-4), so all count as one. */
 static uint64_t params_of_loss(const instance *in)
 {
-  const int32_t type = in->cfg->precision;
-  const uint32_t infinity = type == ZP_F32 ? 0x7f800000u : type == ZP_BF16 ? 0x7f80u : 0x7c00u;
-  const uint32_t sign = type == ZP_F32 ? 0x80000000u : 0x8000u;
   uint64_t h = 0;
   for (int32_t j = 0; j < in->cfg->n_params; j++) {
     const zp_param *p = &in->cfg->params[j];
     const uint8_t *bytes = in->params[j];
-    const int64_t size = zp_dtype_bytes(in->cfg->precision);
+    const int32_t type = zp_entry_dtype(in->cfg, j);
+    const uint32_t infinity = type == ZP_F32 ? 0x7f800000u : type == ZP_BF16 ? 0x7f80u : 0x7c00u;
+    const uint32_t sign = type == ZP_F32 ? 0x80000000u : 0x8000u;
+    const int64_t size = zp_dtype_bytes(type);
     if (p->stage != in->cfg->pp - 1 || p->sharded) continue;
     for (int64_t e = 0; e < p->numel; e += p->numel / SAMPLES + 1) {
       uint32_t bits = 0;

@@ -180,7 +180,7 @@ zp_synth_plan zp_synth_plan_of(const zp_synth_options *opt, const zp_config *cfg
   place = zp_synth_mix(place, (uint64_t)tp << 32 | (uint32_t)ep);
   memset(&p, 0, sizeof p);
   p.mode = opt->mode;
-  p.precision = opt->fp32_gradients ? ZP_F32 : cfg->precision;
+  p.precision = zp_dtype_of(opt->fp32_gradients || cfg->params[j].fp32, cfg->precision);
   p.huge = opt->huge;
   p.unit = opt->log2_unit;
   p.divisor = cfg->dp * cfg->micro_batches;

@@ -87,10 +87,9 @@ int zp_table_add(float **table, int64_t i, int64_t numel)
 
 /* ---- The interface --------------------------------------------------------------------------- */
 
-/* Their dtype. */
-static int32_t gradients(const zp_table *n)
+static size_t gradient_size(const zp_table *n, int32_t j)
 {
-  return zp_gradient_dtype(n->cfg.precision, n->hyper.fp32_gradients);
+  return (size_t)zp_dtype_bytes(zp_gradient_dtype(&n->cfg, &n->hyper, j));
 }
 
 static void table_close(void *inst)
@@ -118,7 +117,7 @@ static int table_open(void *ctx, const zp_config *cfg, zp_place_of where, const 
   for (int32_t j = 0; good && j < cfg->n_params; j++) {
     const zp_param *p = &cfg->params[j];
     if (p->stage < where.first_stage || p->stage > where.last_stage || p->frozen) continue;
-    in->grad[j] = calloc((size_t)p->numel + 1, (size_t)zp_dtype_bytes(gradients(ctx)));
+    in->grad[j] = calloc((size_t)p->numel + 1, gradient_size(ctx, j));
     good = in->grad[j] != NULL;
   }
   if (!good) {
@@ -218,7 +217,7 @@ static void note_loss(const instance *in, zp_mb at)
                            : NULL;
       for (int64_t e = 0; x != NULL && e < n->cfg.params[j].numel; e++) {
         float w;
-        zp_widen_from(n->cfg.precision, in->params[j], e, 1, &w);
+        zp_widen_from(zp_entry_dtype(&n->cfg, j), in->params[j], e, 1, &w);
         sum += (double)w * (double)x[e];
       }
     }
@@ -263,7 +262,7 @@ static void send(instance *in, zp_mb at, const zp_message *msg, float back, int3
   if (x == NULL || in->grad[j] == NULL) return;
   for (int64_t e = 0; e < n->cfg.params[j].numel; e++) {
     const float g = x[e] * f;
-    zp_round_to(gradients(n), &g, 1, in->grad[j], e);
+    zp_round_to(zp_gradient_dtype(&n->cfg, &n->hyper, j), &g, 1, in->grad[j], e);
   }
   sink.arrive(sink.ctx, j, in->grad[j]);
 }

@@ -138,7 +138,9 @@ static zp_refusal check_pair(const zp_config *c, int32_t i, int32_t j)
   if (r.field) return r;
   r = within(ZP_FIELD_TIED_OPTGROUP, j, p->optgroup, q->optgroup, q->optgroup);
   if (r.field) return r;
-  return within(ZP_FIELD_TIED_FROZEN, j, p->frozen, q->frozen, q->frozen);
+  r = within(ZP_FIELD_TIED_FROZEN, j, p->frozen, q->frozen, q->frozen);
+  if (r.field) return r;
+  return within(ZP_FIELD_TIED_FP32, j, p->fp32, q->fp32, q->fp32);
 }
 
 /* Checks that entry j, which has a tied key, is not an expert and agrees with all earlier uses of
@@ -193,7 +195,9 @@ static zp_refusal check_entry(const zp_config *c, int32_t j)
   if (r.field) return r;
   r = within(ZP_FIELD_EXPERT, j, p->expert, 0, 1);
   if (r.field) return r;
-  return within(ZP_FIELD_FROZEN, j, p->frozen, 0, 1);
+  r = within(ZP_FIELD_FROZEN, j, p->frozen, 0, 1);
+  if (r.field) return r;
+  return within(ZP_FIELD_FP32, j, p->fp32, 0, 1);
 }
 
 /* The number of ranks of a model replica that hold different elements of entry j: at most tp·ep <=
@@ -288,6 +292,16 @@ static zp_refusal check_all(const zp_config *c)
   if (r.field) return r;
   r = check_amounts(c);
   return r.field ? r : check_list(c);
+}
+
+int32_t zp_dtype_of(int32_t fp32, int32_t precision)
+{
+  return fp32 ? ZP_F32 : precision;
+}
+
+int32_t zp_entry_dtype(const zp_config *cfg, int32_t j)
+{
+  return zp_dtype_of(cfg->params[j].fp32, cfg->precision);
 }
 
 int zp_config_check(const zp_config *c, zp_refusal *why)

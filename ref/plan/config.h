@@ -32,13 +32,15 @@ typedef struct zp_param {
   int32_t sharded;  /* 1: each tp rank holds different elements; 0: a replica */
   int32_t expert;   /* 1: one copy per ep index, reduced over edp; 0: reduced over dp */
   int32_t frozen;   /* 1: no gradient, never updated */
+  int32_t fp32;     /* 1: its values and gradients are fp32, whatever the precision */
 } zp_param;
 
 typedef struct zp_config {
   int32_t pp, dp, tp, ep;
   int32_t stage;          /* ZeRO stage 0, 1 or 2 */
   int32_t reduce;         /* zp_reduce */
-  int32_t precision;      /* ZP_F32, ZP_BF16 or ZP_F16: parameters, gradients, activations */
+  int32_t precision;      /* ZP_F32, ZP_BF16 or ZP_F16: parameters, gradients, activations; entries
+                             with fp32 set are fp32 */
   int32_t dynamic_shapes; /* 1: a meta message precedes every activation */
   int32_t optgroups;      /* optimizer groups over all stages (a stage may use fewer: K) */
   int32_t tied_keys;
@@ -76,10 +78,12 @@ typedef enum zp_field {
   ZP_FIELD_SHARDED,
   ZP_FIELD_EXPERT, /* a tied entry cannot be an expert */
   ZP_FIELD_FROZEN,
-  ZP_FIELD_TIED_NUMEL, /* entries of one key agree in numel, sharded, optgroup and frozen */
+  ZP_FIELD_FP32,
+  ZP_FIELD_TIED_NUMEL, /* entries of one key agree in numel, sharded, optgroup, frozen and fp32 */
   ZP_FIELD_TIED_SHARDED,
   ZP_FIELD_TIED_OPTGROUP,
   ZP_FIELD_TIED_FROZEN,
+  ZP_FIELD_TIED_FP32,
   ZP_FIELD_CONTRIBUTIONS, /* dp·micro_batches */
   ZP_FIELD_TIED_ENTRIES,  /* entries with a tied key, so far */
   ZP_FIELD_ELEMENTS,      /* Σ numel·(tp if sharded)·(ep if expert) over the entries so far */
@@ -94,6 +98,22 @@ typedef struct zp_refusal {
 } zp_refusal;
 
 #include "../../spec/acsl/config.h"
+
+/* The dtype of the values and gradients of entries whose field fp32 is `fp32`. spec: PART-2 */
+/*@ terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures dtype: \result == DtypeOf(fp32, precision); */
+int32_t zp_dtype_of(int32_t fp32, int32_t precision);
+
+/* The dtype of entry j's values. spec: PART-2 */
+/*@ requires cfg: Readable(cfg);
+    requires entry: 0 <= j < cfg->n_params;
+    terminates \true;
+    exits \false;
+    assigns \nothing;
+    ensures dtype: \result == DtypeOf(cfg->params[j].fp32, cfg->precision); */
+int32_t zp_entry_dtype(const zp_config *cfg, int32_t j);
 
 /* Checks that a configuration is within the documented limits. cfg and why are valid and do not
  * overlap. If 0 <= n_params <= 2^16, cfg->params holds n_params entries and does not overlap why.

@@ -1,9 +1,9 @@
 /* The partition of one pipeline stage: the flat group, bucket, part and shard of each element.
  *
  * A flat group is the concatenation, in backward order, of the stage's entries that share an
- * optimizer group and a reduction group. An entry with a tied key is a flat group of its own. A
- * flat group is cut into buckets of C elements, where C is the configured bucket rounded up to
- * D·align. The last bucket is padded to D·align. The r-th of a bucket's D equal parts belongs to
+ * optimizer group, a dtype and a reduction group. An entry with a tied key is a flat group of its
+ * own. A flat group is cut into buckets of C elements, where C is the configured bucket rounded up
+ * to D·align. The last bucket is padded to D·align. The r-th of a bucket's D equal parts belongs to
  * rank r of the reduction group. A rank's shard is the concatenation of its parts of all buckets.
  * spec: PART-1 … PART-10 */
 #ifndef ZP_PLAN_LAYOUT_H
@@ -20,6 +20,7 @@ typedef struct zp_flat {
   int32_t group;   /* ZP_GROUP_DP or ZP_GROUP_EDP: the reduction group */
   int32_t members; /* D: its size */
   int32_t optgroup;
+  int32_t fp32;     /* 1: values and gradients are fp32, whatever the precision */
   int32_t tied;     /* tied key, or -1 */
   int32_t use;      /* tied: 0 for the storage; 1, 2 … for further uses on this stage (TIE-2) */
   int32_t holder;   /* index of the flat group with use 0 of the same key; else its own index */

@@ -17,7 +17,7 @@
 static int32_t belongs(const zp_flat *f, const zp_param *p)
 {
   const int32_t group = p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP;
-  return f->tied < 0 && f->optgroup == p->optgroup && f->group == group;
+  return f->tied < 0 && f->optgroup == p->optgroup && f->fp32 == p->fp32 && f->group == group;
 }
 
 /* The flat group that entry p joins, or n_flats if it opens a new one. PART-2 */
@@ -84,7 +84,8 @@ static zp_uses count_uses(const zp_config *cfg, int32_t j, int32_t end)
     assigns \nothing;
     ensures group: \result.group == (p->expert != 0 ? ZP_GROUP_EDP : ZP_GROUP_DP);
     ensures members: \result.members == (p->expert != 0 ? cfg->dp / cfg->ep : cfg->dp);
-    ensures entry: \result.optgroup == p->optgroup && \result.tied == p->tied;
+    ensures entry: \result.optgroup == p->optgroup && \result.fp32 == p->fp32 &&
+      \result.tied == p->tied;
     ensures use: \result.use == use && \result.holder == holder;
     ensures empty: \result.numel == 0;
     ensures align: \result.align == cfg->align;
@@ -99,6 +100,7 @@ static zp_flat new_flat(const zp_config *cfg, const zp_param *p, int32_t use, in
   f.group = p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP;
   f.members = members;
   f.optgroup = p->optgroup;
+  f.fp32 = p->fp32;
   f.tied = p->tied;
   f.use = use;
   f.holder = holder;
@@ -149,7 +151,7 @@ static int32_t flat_of(const zp_config *cfg, const zp_layout *lay, int32_t j)
     assigns \nothing;
     ensures group: \result.group == GroupOf(cfg, j) && \result.members == MembersOf(cfg, j);
     ensures entry: \result.optgroup == cfg->params[j].optgroup &&
-      \result.tied == cfg->params[j].tied;
+      \result.fp32 == cfg->params[j].fp32 && \result.tied == cfg->params[j].tied;
     ensures use: \result.use == UseOf(cfg, end, j);
     ensures holder: \result.holder == FlatAt(cfg, end, HeadOf(cfg, end, j));
     ensures empty: \result.numel == 0;
@@ -183,6 +185,7 @@ static zp_flat opened_by(const zp_config *cfg, const zp_layout *lay, int32_t j, 
     ensures group: \result.group == GroupOf(cfg, OpenerFrom(cfg, end, j, k)) &&
       \result.members == MembersOf(cfg, OpenerFrom(cfg, end, j, k));
     ensures entry: \result.optgroup == cfg->params[OpenerFrom(cfg, end, j, k)].optgroup &&
+      \result.fp32 == cfg->params[OpenerFrom(cfg, end, j, k)].fp32 &&
       \result.tied == cfg->params[OpenerFrom(cfg, end, j, k)].tied;
     ensures use: \result.use == UseOf(cfg, end, OpenerFrom(cfg, end, j, k));
     ensures holder:
@@ -216,7 +219,8 @@ static zp_flat flat_before(const zp_config *cfg, const zp_layout *lay, int32_t j
     ensures spot: lay->spot[j - lay->first_param].flat == k &&
       lay->spot[j - lay->first_param].start == f.numel;
     ensures group: lay->flat[k].group == f.group && lay->flat[k].members == f.members;
-    ensures entry: lay->flat[k].optgroup == f.optgroup && lay->flat[k].tied == f.tied;
+    ensures entry: lay->flat[k].optgroup == f.optgroup && lay->flat[k].fp32 == f.fp32 &&
+      lay->flat[k].tied == f.tied;
     ensures use: lay->flat[k].use == f.use && lay->flat[k].holder == f.holder;
     ensures numel: lay->flat[k].numel == f.numel + \old(cfg->params[j].numel);
     ensures capacity: lay->flat[k].capacity == f.capacity && lay->flat[k].align == f.align;

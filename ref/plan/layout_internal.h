@@ -77,7 +77,8 @@ void zp_layout_spot(const zp_config *cfg, zp_layout *lay, int32_t j, int32_t fla
     terminates \true; exits \false;
     assigns lay->flat[k];
     ensures group: lay->flat[k].group == f.group && lay->flat[k].members == f.members;
-    ensures entry: lay->flat[k].optgroup == f.optgroup && lay->flat[k].tied == f.tied;
+    ensures entry: lay->flat[k].optgroup == f.optgroup && lay->flat[k].fp32 == f.fp32 &&
+      lay->flat[k].tied == f.tied;
     ensures use: lay->flat[k].use == f.use && lay->flat[k].holder == f.holder;
     ensures numel: lay->flat[k].numel == f.numel;
     ensures capacity: lay->flat[k].capacity == f.capacity && lay->flat[k].align == f.align;

@@ -7,7 +7,7 @@
     terminates \true; exits \false;
     assigns *to;
     ensures group: to->group == f.group && to->members == f.members;
-    ensures entry: to->optgroup == f.optgroup && to->tied == f.tied;
+    ensures entry: to->optgroup == f.optgroup && to->fp32 == f.fp32 && to->tied == f.tied;
     ensures use: to->use == f.use && to->holder == f.holder;
     ensures numel: to->numel == f.numel;
     ensures capacity: to->capacity == f.capacity && to->align == f.align; */
@@ -16,6 +16,7 @@ static void write_flat(zp_flat *to, zp_flat f)
   to->group = f.group;
   to->members = f.members;
   to->optgroup = f.optgroup;
+  to->fp32 = f.fp32;
   to->tied = f.tied;
   to->use = f.use;
   to->holder = f.holder;

@@ -64,7 +64,7 @@ static zp_op add_op(zp_arrival a, int64_t b)
     ensures where: \result.flat == a.k && \result.mb == a.mb && \result.bucket == b;
     ensures count: \result.count == ReduceCount(a.stage, a.reduce, a.flat.numel, a.flat.capacity,
         a.flat.members, a.flat.align, b);
-    ensures dtype: \result.dtype == ReduceDtype(a.stage, a.reduce, a.precision);
+    ensures dtype: \result.dtype == ReduceDtype(a.stage, a.reduce, a.dtype);
     ensures redop: \result.redop == ReduceRedop(a.stage, a.reduce);
     ensures place: \result.slot == ArrivalPlace(a, b);
     ensures clock: \result.clock_t == a.t && \result.clock_i == a.clock + 2 * b + 1; */
@@ -74,7 +74,7 @@ static zp_op reduce_op(zp_arrival a, int64_t b)
                              a.clock + 2 * b + 1);
   op.mb = a.mb;
   if (a.stage == 2) {
-    op.dtype = a.precision;
+    op.dtype = a.dtype;
     op.redop = a.reduce == ZP_EXACT ? ZP_RED_EXACT : ZP_RED_ORDERED;
     op.slot = bucket_slot(a.mb, zp_buckets(&a.flat), b);
     return op;
@@ -364,7 +364,7 @@ static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
         \result.flat.group == lay->flat[lay->spot[i].flat].group;
     ensures entry: \result.k == lay->spot[i].flat && \result.param == lay->first_param + i;
     ensures config: \result.stage == cfg->stage && \result.reduce == cfg->reduce &&
-        \result.precision == cfg->precision;
+        \result.dtype == DtypeOf(lay->flat[lay->spot[i].flat].fp32, cfg->precision);
     ensures reduces: \result.reduces == ReducesOn(cfg, mb);
     ensures range: \result.from == lay->spot[i].start &&
         \result.to == \result.from + cfg->params[lay->first_param + i].numel;
@@ -383,7 +383,7 @@ static zp_arrival arrival_of(const zp_config *cfg, const zp_layout *lay, int32_t
   a.param = lay->first_param + i;
   a.stage = cfg->stage;
   a.reduce = cfg->reduce;
-  a.precision = cfg->precision;
+  a.dtype = zp_dtype_of(a.flat.fp32, cfg->precision);
   a.reduces = cfg->stage == 2 || mb == cfg->micro_batches - 1 ? 1 : 0;
   a.from = lay->spot[i].start;
   a.to = a.from + cfg->params[a.param].numel;

@@ -63,7 +63,8 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key)
         LedgerOf(ops, n + 1, g, k, stepped) ==
           (g == group && (g != ZP_GROUP_TIED || k == key) ?
             First(LedgerOf{Pre}(ops, n, g, k, stepped), key,
-              NumelAt{Pre}(cfg, \at(lay->first_param, Pre) + i), \at(cfg->precision, Pre),
+              NumelAt{Pre}(cfg, \at(lay->first_param, Pre) + i),
+              DtypeOf(Fp32At{Pre}(cfg, \at(lay->first_param, Pre) + i), \at(cfg->precision, Pre)),
               clock_t, clock_i) :
             LedgerOf{Pre}(ops, n, g, k, stepped)); */
 static int64_t put_value(const zp_config *cfg, const zp_layout *lay, int32_t group, int32_t key,
@@ -76,7 +77,7 @@ static int64_t put_value(const zp_config *cfg, const zp_layout *lay, int32_t gro
   op.key = key;
   op.param = j;
   op.root = 0;
-  op.dtype = cfg->precision;
+  op.dtype = zp_dtype_of(cfg->params[j].fp32, cfg->precision);
   op.count = cfg->params[j].numel;
   /*@ assert clear: Clear(ops + n, 1, cfg, cfg->params, cfg->n_params, lay, lay->flat,
         lay->n_flats); */
@@ -99,6 +100,9 @@ int64_t zp_put_tied_value(const zp_config *cfg, const zp_layout *lay, int32_t x,
   /*@ assert same: \forall integer h; 0 <= h < cfg->n_params ==>
         IsKey(cfg, h, x) == 0 || NumelAt(cfg, h) == NumelAt(cfg, lay->first_param + i); */
   //@ assert numel: NumelAt(cfg, lay->first_param + i) == KeyNumel(cfg, cfg->n_params, x);
+  /*@ assert same_dtype: \forall integer h; 0 <= h < cfg->n_params ==>
+        IsKey(cfg, h, x) == 0 || Fp32At(cfg, h) == Fp32At(cfg, lay->first_param + i); */
+  //@ assert dtype: Fp32At(cfg, lay->first_param + i) == KeyFp32(cfg, cfg->n_params, x);
   return put_value(cfg, lay, ZP_GROUP_TIED, x, i, ZP_CLOCK_TIED_VALUES, x, ops, n);
 }
 

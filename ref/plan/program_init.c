@@ -85,6 +85,8 @@ static int64_t put_tied_values(const zp_config *cfg, const zp_layout *lay, zp_op
     //@ assert on: On(cfg, x, lay->stage) == On{Pre}(cfg, x, \at(lay->stage, Pre));
     /*@ assert numel: KeyNumel(cfg, cfg->n_params, x) ==
           KeyNumel{Pre}(cfg, \at(cfg->n_params, Pre), x); */
+    /*@ assert fp32: KeyFp32(cfg, cfg->n_params, x) ==
+          KeyFp32{Pre}(cfg, \at(cfg->n_params, Pre), x); */
     /*@ assert step: TiedValues{Pre}(cfg, \at(lay->stage, Pre), x + 1) ==
           n - \at(n, Pre) + On(cfg, x, lay->stage); */
     /*@ assert most: TiedValues{Pre}(cfg, \at(lay->stage, Pre), x + 1) <=

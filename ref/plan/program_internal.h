@@ -50,7 +50,9 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key);
         LedgerOf(ops, \result, g, key, stepped) ==
           (g == ZP_GROUP_TIED && key == x && On{Pre}(cfg, x, \at(lay->stage, Pre)) == 1 ?
             First(LedgerOf{Pre}(ops, n, g, key, stepped), x,
-              KeyNumel{Pre}(cfg, \at(cfg->n_params, Pre), x), \at(cfg->precision, Pre), 1, x) :
+              KeyNumel{Pre}(cfg, \at(cfg->n_params, Pre), x),
+              DtypeOf(KeyFp32{Pre}(cfg, \at(cfg->n_params, Pre), x), \at(cfg->precision, Pre)),
+              1, x) :
             LedgerOf{Pre}(ops, n, g, key, stepped)); */
 int64_t zp_put_tied_value(const zp_config *cfg, const zp_layout *lay, int32_t x, zp_op *ops,
                           int64_t n);
@@ -75,7 +77,9 @@ int64_t zp_put_tied_value(const zp_config *cfg, const zp_layout *lay, int32_t x,
         LedgerOf(ops, \result, g, key, stepped) ==
           (g == ZP_GROUP_TP && Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ?
             First(LedgerOf{Pre}(ops, n, g, key, stepped), -1,
-              NumelAt{Pre}(cfg, \at(lay->first_param, Pre) + i), \at(cfg->precision, Pre), 2, i) :
+              NumelAt{Pre}(cfg, \at(lay->first_param, Pre) + i),
+              DtypeOf(Fp32At{Pre}(cfg, \at(lay->first_param, Pre) + i), \at(cfg->precision, Pre)),
+              2, i) :
             LedgerOf{Pre}(ops, n, g, key, stepped)); */
 int64_t zp_put_tp_value(const zp_config *cfg, const zp_layout *lay, int32_t i, zp_op *ops,
                         int64_t n);
@@ -101,7 +105,9 @@ int64_t zp_put_tp_value(const zp_config *cfg, const zp_layout *lay, int32_t i, z
         LedgerOf(ops, \result, g, key, stepped) ==
           (HeldIn{Pre}(cfg, \at(lay->first_param, Pre) + i, g) == 1 ?
             First(LedgerOf{Pre}(ops, n, g, key, stepped), -1,
-              NumelAt{Pre}(cfg, \at(lay->first_param, Pre) + i), \at(cfg->precision, Pre), 3, i) :
+              NumelAt{Pre}(cfg, \at(lay->first_param, Pre) + i),
+              DtypeOf(Fp32At{Pre}(cfg, \at(lay->first_param, Pre) + i), \at(cfg->precision, Pre)),
+              3, i) :
             LedgerOf{Pre}(ops, n, g, key, stepped)); */
 int64_t zp_put_dp_value(const zp_config *cfg, const zp_layout *lay, int32_t i, zp_op *ops,
                         int64_t n);

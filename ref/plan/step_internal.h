@@ -11,9 +11,10 @@
 typedef struct zp_arrival {
   zp_flat flat; /* its flat group, number k */
   int32_t k, param;
-  int32_t stage, reduce, precision; /* of the configuration */
-  int32_t reduces;                  /* 1: buckets that it completes are reduced */
-  int64_t from, to;                 /* its elements of the flat group */
+  int32_t stage, reduce; /* of the configuration */
+  int32_t dtype;         /* of the entry */
+  int32_t reduces;       /* 1: buckets that it completes are reduced */
+  int64_t from, to;      /* its elements of the flat group */
   int64_t mb, t, clock;
 } zp_arrival;
 

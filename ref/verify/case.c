@@ -183,8 +183,9 @@ static void say_list(text *t, const zp_case *c)
 {
   for (int32_t j = 0; j < c->cfg.n_params; j++) {
     const zp_param *p = &c->params[j];
-    say(t, "%s%lld@%d.%d%s%s%s", j == 0 ? ",list=" : "+", (long long)p->numel, p->stage,
-        p->optgroup, p->sharded ? "s" : "", p->expert ? "e" : "", p->frozen ? "f" : "");
+    say(t, "%s%lld@%d.%d%s%s%s%s", j == 0 ? ",list=" : "+", (long long)p->numel, p->stage,
+        p->optgroup, p->sharded ? "s" : "", p->expert ? "e" : "", p->frozen ? "f" : "",
+        p->fp32 ? "w" : "");
     if (p->tied >= 0) say(t, "t%d", p->tied);
   }
 }
@@ -284,6 +285,7 @@ static int parse_entry(const char *at, zp_param *p)
     if (flag == 's') p->sharded = 1;
     else if (flag == 'e') p->expert = 1;
     else if (flag == 'f') p->frozen = 1;
+    else if (flag == 'w') p->fp32 = 1;
     else if (flag != 't' || part(&at, 0, ZP_MAX_TIED - 1, &tied)) return -1;
     else p->tied = (int32_t)tied;
   }

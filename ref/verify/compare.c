@@ -294,7 +294,8 @@ static int compare_params(const zp_case_state *s, const char *clause)
     const zp_rank *r = zp_sim_rank(s->sim, q);
     for (int32_t i = 0; i < r->lay.n_params; i++) {
       const int32_t j = r->lay.first_param + i;
-      const int64_t bytes = cfg->params[j].numel * zp_dtype_bytes(cfg->precision);
+      const int32_t dtype = zp_entry_dtype(cfg, j);
+      const int64_t bytes = cfg->params[j].numel * zp_dtype_bytes(dtype);
       const void *want =
           zp_serial_get(s->serial, ZP_WHAT_PARAMETER, j, zp_copy_tp(r, j), zp_copy_ep(r, j));
       int64_t e = 0;
@@ -302,9 +303,7 @@ static int compare_params(const zp_case_state *s, const char *clause)
       if (memcmp(r->param[i], want, (size_t)bytes) == 0) continue;
       zp_verdict_clause(s->v, clause);
       master = zp_serial_get(s->serial, ZP_WHAT_MASTER, j, zp_copy_tp(r, j), zp_copy_ep(r, j));
-      while (master && e < cfg->params[j].numel &&
-             rounds_to(cfg->precision, master[e], r->param[i], e))
-        e++;
+      while (master && e < cfg->params[j].numel && rounds_to(dtype, master[e], r->param[i], e)) e++;
       zp_verdict_say(s->v, "step %lld, ", (long long)s->v->step);
       say_rank(s->v, r);
       zp_verdict_say(s->v, ": parameter %d, element %lld is not serial's, though all masters are",

@@ -14,8 +14,9 @@
 /* Engines that check contributions under `ordered`, too. */
 static void check_contribution(zp_rank *r, const zp_op *op)
 {
-  const int32_t i = op->param - r->lay.first_param, dtype = zp_block_gradients(&r->block);
+  const int32_t i = op->param - r->lay.first_param;
   if (op->kind != ZP_OP_ADD || !r->used[i]) return;
+  const int32_t dtype = zp_block_gradients(&r->block, r->cfg->params[op->param].fp32);
   const int64_t n = r->cfg->params[op->param].numel;
   r->nonfinite += dtype == ZP_F32    ? zp_nonfinite_f32(r->arrived[i], n)
                   : dtype == ZP_BF16 ? zp_nonfinite_bf16(r->arrived[i], n)
@@ -124,8 +125,8 @@ static void after_own_first(void *ctx, zp_rank *r, const zp_op *op)
   r->work->init(r->work->ctx, r->cfg, j, r->cfg->params[j].sharded ? r->at.tp : 0,
                 r->cfg->params[j].expert ? r->at.dp % r->cfg->ep : 0, value);
   for (int64_t i = 0; i < r->cfg->params[j].numel && !f->start_same; i++) value[i] += (float)mine;
-  zp_round_to(r->cfg->precision, value, r->cfg->params[j].numel, r->param[j - r->lay.first_param],
-              0);
+  zp_round_to(zp_entry_dtype(r->cfg, j), value, r->cfg->params[j].numel,
+              r->param[j - r->lay.first_param], 0);
   free(value);
 }
 
@@ -138,7 +139,8 @@ typedef struct copies {
 
 static int64_t bytes_of(const zp_rank *r, int32_t i)
 {
-  return r->cfg->params[r->lay.first_param + i].numel * zp_dtype_bytes(r->cfg->precision);
+  const int32_t j = r->lay.first_param + i;
+  return r->cfg->params[j].numel * zp_dtype_bytes(zp_entry_dtype(r->cfg, j));
 }
 
 static void copy_params(const zp_rank *r, char *at, int to_rank)
@@ -304,12 +306,13 @@ static void after_frozen_tied(void *ctx, zp_rank *r, const zp_op *op)
   (void)ctx;
   if (op->kind != ZP_OP_DECIDE || r->at.pp == 0) return;
   for (int32_t i = 0; i < r->lay.n_params; i++) {
-    const zp_param *p = &r->cfg->params[r->lay.first_param + i];
+    const int32_t j = r->lay.first_param + i, dtype = zp_entry_dtype(r->cfg, j);
+    const zp_param *p = &r->cfg->params[j];
     for (int64_t e = 0; p->frozen && p->tied >= 0 && e < p->numel; e++) {
       float x;
-      zp_widen_from(r->cfg->precision, r->param[i], e, 1, &x);
+      zp_widen_from(dtype, r->param[i], e, 1, &x);
       x *= 0.5f;
-      zp_round_to(r->cfg->precision, &x, 1, r->param[i], e);
+      zp_round_to(dtype, &x, 1, r->param[i], e);
     }
   }
 }

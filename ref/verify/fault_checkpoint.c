@@ -58,10 +58,11 @@ static void after_rounded_masters(void *ctx, zp_rank *r, const zp_op *op)
 {
   (void)ctx;
   for (int32_t k = 0; installs(r, op) && k < r->lay.n_flats; k++) {
+    const int32_t dtype = zp_dtype_of(r->lay.flat[k].fp32, r->cfg->precision);
     for (int64_t i = 0; r->lay.flat[k].use == 0 && i < r->flat[k].extent; i++) {
       uint32_t bits;
-      zp_round_to(r->cfg->precision, &r->flat[k].master[i], 1, &bits, 0);
-      zp_widen_from(r->cfg->precision, &bits, 0, 1, &r->flat[k].master[i]);
+      zp_round_to(dtype, &r->flat[k].master[i], 1, &bits, 0);
+      zp_widen_from(dtype, &bits, 0, 1, &r->flat[k].master[i]);
     }
   }
 }

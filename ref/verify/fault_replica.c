@@ -52,7 +52,8 @@ static void before_first_only(void *ctx, zp_rank *r, zp_op *op)
   (void)ctx;
   if (op->kind != ZP_OP_UPDATE || r->block.index == 0) return;
   const zp_range p = zp_rank_range(r, op->flat, op->bucket);
-  zp_round_to(r->cfg->precision, r->flat[op->flat].master + p.at, p.count, r->scratch_send, 0);
+  zp_round_to(zp_dtype_of(r->lay.flat[op->flat].fp32, r->cfg->precision),
+              r->flat[op->flat].master + p.at, p.count, r->scratch_send, 0);
   op->kind = -1;
 }
 

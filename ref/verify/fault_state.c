@@ -75,11 +75,11 @@ static void after_ds_l2(void *ctx, zp_rank *r, const zp_op *op)
 static void after_ds2058(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_flat *f;
-  const int64_t size = zp_dtype_bytes(r->cfg->precision);
-  int64_t lo, padded, part;
+  int64_t size, lo, padded, part;
   (void)ctx;
   if (op->kind != ZP_OP_ALL_GATHER) return;
   f = &r->lay.flat[op->flat];
+  size = zp_dtype_bytes(zp_dtype_of(f->fp32, r->cfg->precision));
   lo = op->bucket * f->capacity;
   padded = zp_bucket_padded(f, op->bucket);
   part = zp_part(f, op->bucket);
@@ -102,8 +102,10 @@ static void after_ds1841(void *ctx, zp_rank *r, const zp_op *op)
   (void)ctx;
   if (op->kind != ZP_OP_UPDATE || r->cfg->stage == 0 || r->at.dp != r->cfg->dp - 1) return;
   /* this part was never copied to what is gathered: zeros go out instead */
-  memset(r->scratch_send, 0,
-         (size_t)(zp_part(&r->lay.flat[op->flat], op->bucket) * zp_dtype_bytes(r->cfg->precision)));
+  const zp_flat *f = &r->lay.flat[op->flat];
+  memset(
+      r->scratch_send, 0,
+      (size_t)(zp_part(f, op->bucket) * zp_dtype_bytes(zp_dtype_of(f->fp32, r->cfg->precision))));
 }
 
 /* Experts' parts are as long as if all data-parallel ranks had one: the rest has no master. */
@@ -136,7 +138,8 @@ static void after_ds5681(void *ctx, zp_rank *r, const zp_op *op)
   if (has < 0 || masters == NULL) return;
   now = r->flat[op->flat].master + at;
   if (has < n) memcpy(now + has, masters + has, (size_t)(n - has) * sizeof *now);
-  zp_round_to(r->cfg->precision, now, n, r->scratch_send, 0);
+  zp_round_to(zp_dtype_of(r->lay.flat[op->flat].fp32, r->cfg->precision), now, n, r->scratch_send,
+              0);
   free(masters);
   f->arrived = NULL;
 }

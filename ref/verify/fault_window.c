@@ -233,8 +233,9 @@ static void before_ds856(void *ctx, zp_rank *r, zp_op *op)
 /* The op reads the entry's gradient from `from` on instead of from op->offset on. */
 static void read_from(zp_fault_state *f, zp_rank *r, const zp_op *op, int64_t from)
 {
-  const int64_t size = zp_dtype_bytes(zp_block_gradients(&r->block));
-  const int64_t numel = r->cfg->params[op->param].numel;
+  const zp_param *p = &r->cfg->params[op->param];
+  const int64_t size = zp_dtype_bytes(zp_block_gradients(&r->block, p->fp32));
+  const int64_t numel = p->numel;
   const int32_t i = op->param - r->lay.first_param;
   const char *grad = r->arrived[i];
   char *moved;

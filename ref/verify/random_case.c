@@ -216,6 +216,18 @@ static void random_stages(dice *d, zp_case *c)
   zp_case_settle(c);
 }
 
+/* In some cases of 16 bits, some entries are fp32; those of one tied key agree. */
+static void random_fp32(dice *d, zp_case *c)
+{
+  const int some = c->cfg.precision != ZP_F32 && chance(d, 25);
+  for (int32_t j = 0; some && j < c->cfg.n_params; j++) {
+    zp_param *p = &c->params[j];
+    int32_t i = 0;
+    while (i < j && (p->tied < 0 || c->params[i].tied != p->tied)) i++;
+    p->fp32 = i < j ? c->params[i].fp32 : chance(d, 40);
+  }
+}
+
 /* Gradients near 1e20 or 1e-20 (fp16 has neither), sums that overflow, most uses left out, tied
  * keys of which one use takes part. */
 static void random_extremes(dice *d, zp_case *c)
@@ -274,5 +286,6 @@ void zp_fuzz_random(uint64_t seed, uint64_t i, zp_case *c)
   c->entry_align = some_entry_align(&d);
   c->slots = some_slots(&d);
   c->synth.fp32_gradients = c->cfg.precision != ZP_F32 && chance(&d, 20);
+  random_fp32(&d, c);
   c->unchecked = i % 4 != 0; /* the check costs as much as the simulation */
 }

@@ -46,6 +46,11 @@ static int is_expert(const zp_case *c, int32_t j)
 {
   return c->params[j].expert && c->cfg.ep > 1;
 }
+static int is_fp32(const zp_case *c, int32_t j)
+{
+  return c->params[j].fp32;
+}
+
 static int is_frozen(const zp_case *c, int32_t j)
 {
   return c->params[j].frozen;
@@ -150,6 +155,7 @@ typedef enum axis {
   BF16,
   FP16,
   FP32_GRADIENTS,
+  FP32_ENTRIES,
   UNEQUAL_K,
   STRADDLING,
   LARGE,
@@ -227,6 +233,7 @@ static const struct axis_text {
     {"bf16", NULL, NULL},
     {"fp16", NULL, NULL},
     {"fp32 gradients", "fp32 gradients beside 16-bit parameters", NULL},
+    {"fp32 entries", "fp32 parameters beside 16-bit ones", NULL},
     {"unequal K", "optimizer groups (K) of stages differ", NULL},
     {"straddling", "in two buckets or more", "parameters (at least one is …)"},
     {"larger than a bucket", NULL, NULL},
@@ -343,13 +350,14 @@ static int on_config_axis(int32_t axis, const zp_case *c)
   case BF16: return cfg->precision == ZP_BF16;
   case FP16: return cfg->precision == ZP_F16;
   case FP32_GRADIENTS: return c->synth.fp32_gradients && cfg->precision != ZP_F32;
+  case FP32_ENTRIES: return cfg->precision != ZP_F32 && any_param(c, is_fp32);
   default: return cfg->stage == axis - STAGE0;
   }
 }
 
 int zp_fuzz_on_axis(int32_t axis, const zp_case *c, const zp_verdict *v)
 {
-  if (axis <= FP32_GRADIENTS) return on_config_axis(axis, c);
+  if (axis <= FP32_ENTRIES) return on_config_axis(axis, c);
   if (axis <= FROZEN || axis == MANY) return on_list_axis(axis, c);
   switch (axis) {
   case UNUSED: return c->synth.unused > 0;

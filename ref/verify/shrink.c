@@ -118,7 +118,7 @@ static int shrink_list(shrinker *s)
 /* Entry j simpler by one thing; a tied key's entries change together. */
 static int shrink_entry(shrinker *s, int32_t j)
 {
-  for (int32_t what = 0; what < 9; what++) {
+  for (int32_t what = 0; what < 10; what++) {
     zp_case c;
     const int32_t key = s->best->params[j].tied;
     zp_case_copy(&c, s->best);
@@ -134,6 +134,7 @@ static int shrink_entry(shrinker *s, int32_t j)
       else if (what == 6) p->frozen = 0;
       else if (what == 7) p->optgroup = 0;
       else if (what == 8 && p->tied > 0) p->tied = 0;
+      else if (what == 9) p->fp32 = 0;
     }
     if (memcmp(c.params, s->best->params, sizeof c.params) == 0) continue;
     if (c.params[j].numel > s->best->params[j].numel) continue;

@@ -144,12 +144,12 @@ static void put_run(void *ctx, int32_t param, int64_t offset, int64_t count, con
 
 static void pack(const zp_rank *r, block *b)
 {
-  const int64_t size = zp_dtype_bytes(r->cfg->precision);
   const run_head sums = {4, 0, 0, sizeof r->ledger};
   for (b->kind = 0; b->kind < 3; b->kind++) zp_rank_visit(r, kinds[b->kind], put_run, b);
   for (int32_t i = 0; i < r->lay.n_params; i++) {
     const int32_t j = r->lay.first_param + i;
-    const run_head h = {3, j, 0, r->cfg->params[j].numel * size};
+    const run_head h = {3, j, 0,
+                        r->cfg->params[j].numel * zp_dtype_bytes(zp_entry_dtype(r->cfg, j))};
     put_bytes(b, &h, sizeof h);
     put_bytes(b, r->all_params[j], h.bytes);
   }

@@ -195,7 +195,7 @@ int zp_train_need(const zp_config *cfg, int32_t replicas, const zp_gpt_shape *sh
   /* each run leaves its masters, moments and parameters */
   for (int32_t j = 0; j < cfg->n_params; j++)
     end += (double)cfg->params[j].numel *
-           (double)(3 * (int64_t)sizeof(float) + zp_dtype_bytes(cfg->precision));
+           (double)(3 * (int64_t)sizeof(float) + zp_dtype_bytes(zp_entry_dtype(cfg, j)));
   *bytes += v != NULL ? end * (v->jobs + 1) : 0;
   for (int32_t i = 0; v != NULL && i < v->jobs && status == 0; i++) {
     status = run_need(&v->job[i].cfg, 1, shape, &need, err);

@@ -6,7 +6,8 @@
 /* Two flat groups have the same fields. */
 /*@ predicate AlikeFlat{L}(zp_flat *f, zp_flat *h) =
       f->group == h->group && f->members == h->members && f->tied == h->tied && f->use == h->use &&
-      f->numel == h->numel && f->capacity == h->capacity && f->align == h->align;
+      f->numel == h->numel && f->capacity == h->capacity && f->align == h->align &&
+      f->fp32 == h->fp32;
     predicate AlikeFlats{L}(zp_flat *f, zp_flat *h, integer n) =
       \forall integer k; 0 <= k < n ==> AlikeFlat(f + k, h + k);
 

@@ -24,12 +24,13 @@
       (j == 0 ? 0 : c->params[j - 1].stage) <= c->params[j].stage < c->pp &&
       0 <= c->params[j].optgroup < c->optgroups && -1 <= c->params[j].tied < c->tied_keys &&
       0 <= c->params[j].sharded <= 1 && 0 <= c->params[j].expert <= 1 &&
-      0 <= c->params[j].frozen <= 1;
+      0 <= c->params[j].frozen <= 1 && 0 <= c->params[j].fp32 <= 1;
 
     // LIM-8
     predicate SameTied{L}(zp_config *c, integer i, integer j) =
       c->params[i].numel == c->params[j].numel && c->params[i].sharded == c->params[j].sharded &&
-      c->params[i].optgroup == c->params[j].optgroup && c->params[i].frozen == c->params[j].frozen;
+      c->params[i].optgroup == c->params[j].optgroup &&
+      c->params[i].frozen == c->params[j].frozen && c->params[i].fp32 == c->params[j].fp32;
     predicate TiedAgree{L}(zp_config *c, integer i, integer j) =
       c->params[i].tied == c->params[j].tied && 0 <= c->params[j].tied ==>
         SameTied(c, i, j) && c->params[j].expert == 0;
@@ -46,6 +47,9 @@
     logic integer HeldElements{L}(zp_config *c, integer j) =
       Together(c->params[j].numel,
                Copies(c->params[j].sharded, c->params[j].expert, c->tp, c->ep));
+
+    // PART-2: the dtype of an entry's values and gradients.
+    logic integer DtypeOf(integer fp32, integer precision) = fp32 != 0 ? ZP_F32 : precision;
 
     // LIM-9: over the first n entries
     logic integer Elements{L}(zp_config *c, integer n) =
@@ -75,7 +79,8 @@
       \at(c->params[j].tied, L1) == \at(c->params[j].tied, L2) &&
       \at(c->params[j].sharded, L1) == \at(c->params[j].sharded, L2) &&
       \at(c->params[j].expert, L1) == \at(c->params[j].expert, L2) &&
-      \at(c->params[j].frozen, L1) == \at(c->params[j].frozen, L2);
+      \at(c->params[j].frozen, L1) == \at(c->params[j].frozen, L2) &&
+      \at(c->params[j].fp32, L1) == \at(c->params[j].fp32, L2);
     predicate SameScalars{L1,L2}(zp_config *c) =
       \at(c->pp, L1) == \at(c->pp, L2) && \at(c->dp, L1) == \at(c->dp, L2) &&
       \at(c->tp, L1) == \at(c->tp, L2) && \at(c->ep, L1) == \at(c->ep, L2) &&
@@ -132,7 +137,8 @@
       Outside(r, ZP_FIELD_TIED_OPTGROUP, j, c->params[j].optgroup, c->params[i].optgroup,
               c->params[i].optgroup) ||
       Outside(r, ZP_FIELD_TIED_FROZEN, j, c->params[j].frozen, c->params[i].frozen,
-              c->params[i].frozen);
+              c->params[i].frozen) ||
+      Outside(r, ZP_FIELD_TIED_FP32, j, c->params[j].fp32, c->params[i].fp32, c->params[i].fp32);
 
     predicate ReportedEntry{L}(zp_config *c, integer j, zp_refusal r) =
       Outside(r, ZP_FIELD_NUMEL, j, c->params[j].numel, 0, 1099511627776) ||
@@ -143,6 +149,7 @@
       Outside(r, ZP_FIELD_SHARDED, j, c->params[j].sharded, 0, 1) ||
       Outside(r, ZP_FIELD_EXPERT, j, c->params[j].expert, 0, 1) ||
       Outside(r, ZP_FIELD_FROZEN, j, c->params[j].frozen, 0, 1) ||
+      Outside(r, ZP_FIELD_FP32, j, c->params[j].fp32, 0, 1) ||
       (Outside(r, ZP_FIELD_EXPERT, j, c->params[j].expert, 0, 0) && 0 <= c->params[j].tied) ||
       (\exists integer i; 0 <= i < j && c->params[i].tied == c->params[j].tied &&
          ReportedTied(c, i, j, r));

@@ -28,7 +28,8 @@
     lemma Key_Either{L}: \forall zp_config *c, integer i, j, key;
       Valid(c) && 0 <= key && 0 <= i < c->n_params && 0 <= j < c->n_params &&
       IsKey(c, j, key) == 1 ==> TiedNumel(c, i, j, key) &&
-      (IsKey(c, i, key) == 0 || NumelAt(c, i) == NumelAt(c, j));
+      (IsKey(c, i, key) == 0 ||
+        NumelAt(c, i) == NumelAt(c, j) && Fp32At(c, i) == Fp32At(c, j));
     lemma On_Some{L}: \forall zp_config *c, integer key, j;
       0 <= j < c->n_params && c->params[j].tied == key ==> On(c, key, c->params[j].stage) == 1;
     lemma On_None{L}: \forall zp_config *c, integer key, s; 0 <= c->n_params &&
@@ -49,6 +50,15 @@
       0 <= j && j < n && IsKey(c, j, key) == 1 &&
       (\forall integer i; 0 <= i < n ==>
         IsKey(c, i, key) == 0 || NumelAt(c, i) == NumelAt(c, j)) ==>
-      KeyNumel(c, n, key) == NumelAt(c, j); */
+      KeyNumel(c, n, key) == NumelAt(c, j);
+    lemma KeyFp32_Known{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, o;
+      (\forall integer i; 0 <= i < n ==>
+        IsKey(c, i, key) == 0 || Fp32At(c, i) == Fp32At(c, o)) ==>
+      HasAny(c, n, key) == 0 || KeyFp32(c, n, key) == Fp32At(c, o);
+    lemma KeyFp32_Any{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, j;
+      0 <= j && j < n && IsKey(c, j, key) == 1 &&
+      (\forall integer i; 0 <= i < n ==>
+        IsKey(c, i, key) == 0 || Fp32At(c, i) == Fp32At(c, j)) ==>
+      KeyFp32(c, n, key) == Fp32At(c, j); */
 
 #endif

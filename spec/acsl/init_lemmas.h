@@ -21,6 +21,11 @@
     lemma KeyNumel_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key;
       Kept{A,B}(c) && n <= \at(c->n_params, A) ==>
       KeyNumel{A}(c, n, key) == KeyNumel{B}(c, n, key);
+    lemma Fp32At_Frame{A,B}: \forall zp_config *c, integer j; Kept{A,B}(c) &&
+      0 <= j < \at(c->n_params, A) ==> Fp32At{A}(c, j) == Fp32At{B}(c, j);
+    lemma KeyFp32_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key;
+      Kept{A,B}(c) && n <= \at(c->n_params, A) ==>
+      KeyFp32{A}(c, n, key) == KeyFp32{B}(c, n, key);
     lemma Seen_Frame{A,B}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, s;
       Kept{A,B}(c) && n <= \at(c->n_params, A) ==> Seen{A}(c, key, s, n) == Seen{B}(c, key, s, n);
     lemma On_Frame{A,B}: \forall zp_config *c, integer key, s; Kept{A,B}(c) &&

@@ -18,7 +18,8 @@
         \at(c->params[j].tied, A) == \at(c->params[j].tied, B) &&
         \at(c->params[j].sharded, A) == \at(c->params[j].sharded, B) &&
         \at(c->params[j].expert, A) == \at(c->params[j].expert, B) &&
-        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B);
+        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B) &&
+        \at(c->params[j].fp32, A) == \at(c->params[j].fp32, B);
     predicate Kept{A,B}(zp_config *c) = SameScalars{A,B}(c) && KeptEntries{A,B}(c); */
 
 /* TIE-2: the number of entries among j+1 … n-1 on j's stage with j's key. Holds: 1 if entry j has
@@ -31,13 +32,16 @@
     logic integer Holds{L}(zp_config *c, integer j) =
       c->params[j].tied < 0 || LaterUses(c, j, c->n_params) == 0 ? 1 : 0; */
 
-/* TIE-1: the number of elements of the last of the first n entries with tied key `key` (all have
- * equally many). */
+/* TIE-1: the number of elements of the last of the first n entries with tied key `key`, and whether
+ * it is fp32 (all agree); 0 without one. */
 /*@ logic integer IsKey{L}(zp_config *c, integer j, integer key) =
       c->params[j].tied == key ? 1 : 0;
     logic integer NumelAt{L}(zp_config *c, integer j) = c->params[j].numel;
     logic integer KeyNumel{L}(zp_config *c, integer n, integer key) =
-      n <= 0 ? 0 : IsKey(c, n - 1, key) == 1 ? NumelAt(c, n - 1) : KeyNumel(c, n - 1, key); */
+      n <= 0 ? 0 : IsKey(c, n - 1, key) == 1 ? NumelAt(c, n - 1) : KeyNumel(c, n - 1, key);
+    logic integer Fp32At{L}(zp_config *c, integer j) = c->params[j].fp32;
+    logic integer KeyFp32{L}(zp_config *c, integer n, integer key) =
+      n <= 0 ? 0 : IsKey(c, n - 1, key) == 1 ? Fp32At(c, n - 1) : KeyFp32(c, n - 1, key); */
 
 /* ---- INIT ---- */
 
@@ -56,7 +60,8 @@
 /* LEDG-5: over tied(key), after the keys below x; the same on every stage that holds the key. */
 /*@ logic trace TiedValue{L}(trace t, zp_config *c, integer s, integer x, integer key) =
       0 <= key && key < x && On(c, key, s) == 1 ?
-        First(t, key, KeyNumel(c, c->n_params, key), c->precision, 1, key) : t;
+        First(t, key, KeyNumel(c, c->n_params, key),
+          DtypeOf(KeyFp32(c, c->n_params, key), c->precision), 1, key) : t;
     logic integer TiedValues{L}(zp_config *c, integer s, integer x) =
       x <= 0 ? 0 : TiedValues(c, s, x - 1) + On(c, x - 1, s); */
 
@@ -67,13 +72,15 @@
       Holds(c, j) == 1 && GroupOf(c, j) == g ? 1 : 0;
     logic trace TpTrace{L}(trace t, zp_config *c, integer p, integer f, integer x) =
       x <= 0 ? t : Replica(c, f + x - 1) == 1 ?
-        First(TpTrace(t, c, p, f, x - 1), -1, NumelAt(c, f + x - 1), p, 2, x - 1) :
+        First(TpTrace(t, c, p, f, x - 1), -1, NumelAt(c, f + x - 1),
+          DtypeOf(Fp32At(c, f + x - 1), p), 2, x - 1) :
         TpTrace(t, c, p, f, x - 1);
     logic integer TpValues{L}(zp_config *c, integer f, integer x) =
       x <= 0 ? 0 : TpValues(c, f, x - 1) + Replica(c, f + x - 1);
     logic trace DpTrace{L}(trace t, zp_config *c, integer p, integer f, integer x, integer g) =
       x <= 0 ? t : HeldIn(c, f + x - 1, g) == 1 ?
-        First(DpTrace(t, c, p, f, x - 1, g), -1, NumelAt(c, f + x - 1), p, 3, x - 1) :
+        First(DpTrace(t, c, p, f, x - 1, g), -1, NumelAt(c, f + x - 1),
+          DtypeOf(Fp32At(c, f + x - 1), p), 3, x - 1) :
         DpTrace(t, c, p, f, x - 1, g);
     logic integer DpValues{L}(zp_config *c, integer f, integer x) =
       x <= 0 ? 0 : DpValues(c, f, x - 1) + Holds(c, f + x - 1); */
@@ -111,6 +118,7 @@
 /*@ predicate KeptFlat{A,B}(zp_flat *f) =
       \at(f->group, A) == \at(f->group, B) && \at(f->members, A) == \at(f->members, B) &&
       \at(f->tied, A) == \at(f->tied, B) && \at(f->use, A) == \at(f->use, B) &&
+      \at(f->fp32, A) == \at(f->fp32, B) &&
       \at(f->numel, A) == \at(f->numel, B) && \at(f->capacity, A) == \at(f->capacity, B) &&
       \at(f->align, A) == \at(f->align, B);
     predicate KeptStage{A,B}(zp_layout *lay) =
@@ -126,7 +134,8 @@
         \at(lay->flat[k].use, A) == \at(lay->flat[k].use, B) &&
         \at(lay->flat[k].numel, A) == \at(lay->flat[k].numel, B) &&
         \at(lay->flat[k].capacity, A) == \at(lay->flat[k].capacity, B) &&
-        \at(lay->flat[k].align, A) == \at(lay->flat[k].align, B); */
+        \at(lay->flat[k].align, A) == \at(lay->flat[k].align, B) &&
+        \at(lay->flat[k].fp32, A) == \at(lay->flat[k].fp32, B); */
 
 /* Writing m ops from *op on does not change a configuration c with np entries at ps, or the fields
  * read of a layout lay with nf flat groups at fs. Each field is listed separately, so that provers
@@ -150,7 +159,8 @@
         \separated(&ps[j].tied, op + (0 .. m - 1)) &&
         \separated(&ps[j].sharded, op + (0 .. m - 1)) &&
         \separated(&ps[j].expert, op + (0 .. m - 1)) &&
-        \separated(&ps[j].frozen, op + (0 .. m - 1));
+        \separated(&ps[j].frozen, op + (0 .. m - 1)) &&
+        \separated(&ps[j].fp32, op + (0 .. m - 1));
     predicate ClearOfLayout(zp_op *op, integer m, zp_layout *lay) =
       \separated(&lay->stage, op + (0 .. m - 1)) &&
       \separated(&lay->first_param, op + (0 .. m - 1)) &&
@@ -163,7 +173,8 @@
         \separated(&fs[k].tied, op + (0 .. m - 1)) && \separated(&fs[k].use, op + (0 .. m - 1)) &&
         \separated(&fs[k].numel, op + (0 .. m - 1)) &&
         \separated(&fs[k].capacity, op + (0 .. m - 1)) &&
-        \separated(&fs[k].align, op + (0 .. m - 1));
+        \separated(&fs[k].align, op + (0 .. m - 1)) &&
+        \separated(&fs[k].fp32, op + (0 .. m - 1));
     predicate Clear(zp_op *op, integer m, zp_config *c, zp_param *ps, integer np, zp_layout *lay,
         zp_flat *fs, integer nf) =
       ClearOfConfig(op, m, c) && ClearOfEntries(op, m, ps, np) && ClearOfLayout(op, m, lay) &&

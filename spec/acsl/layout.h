@@ -22,12 +22,12 @@
     logic integer StageCount{L}(zp_config *c, integer s) = StageEnd(c, s) - StageFirst(c, s); */
 
 /* PART-2, TIE-2: a number for the class of entry j. Trained entries of a valid configuration have
- * the same number iff they share the tied key, or have no key and share reduction group and
+ * the same number iff they share the tied key, or have no key and share reduction group, dtype and
  * optimizer group (at most 256 groups). The factor 3 separates frozen, tied and other entries. */
 /*@ logic integer ClassOf{L}(zp_config *c, integer j) =
       c->params[j].frozen != 0 ? 0 :
       0 <= c->params[j].tied ? 3 * c->params[j].tied + 1 :
-      3 * (256 * c->params[j].expert + c->params[j].optgroup) + 2; */
+      3 * (512 * c->params[j].expert + 256 * c->params[j].fp32 + c->params[j].optgroup) + 2; */
 
 /* The last entry (first in backward order) of class k among j+1 … j+n-1, else j. */
 /*@ logic integer Leader{L}(zp_config *c, integer k, integer j, integer n) =
@@ -88,6 +88,7 @@
 /*@ predicate FlatIs{C,L}(zp_config *c, integer e, integer j, integer n, zp_flat *f) =
       \at(f->group, L) == GroupOf{C}(c, j) && \at(f->members, L) == MembersOf{C}(c, j) &&
       \at(f->optgroup, L) == \at(c->params[j].optgroup, C) &&
+      \at(f->fp32, L) == \at(c->params[j].fp32, C) &&
       \at(f->tied, L) == \at(c->params[j].tied, C) &&
       \at(f->use, L) == UseOf{C}(c, e, j) &&
       \at(f->holder, L) == FlatAt{C}(c, e, HeadOf{C}(c, e, j)) &&
@@ -121,7 +122,7 @@
       FlatOk(f) && f->numel == n && f->align == c->align &&
       (f->group == ZP_GROUP_DP && f->members == c->dp ||
        f->group == ZP_GROUP_EDP && f->members == c->dp / c->ep) &&
-      -1 <= f->tied < c->tied_keys && 0 <= f->optgroup < c->optgroups &&
+      -1 <= f->tied < c->tied_keys && 0 <= f->optgroup < c->optgroups && 0 <= f->fp32 <= 1 &&
       0 <= f->holder <= k && 0 <= f->use <= 65536 && (f->use == 0 <==> f->holder == k) &&
       (f->tied < 0 ==> f->use == 0) && (0 <= f->tied ==> f->group == ZP_GROUP_DP);
 
@@ -133,7 +134,8 @@
       start + c->params[j].numel == FlatNumel(c, e, e - j, k) &&
       start + c->params[j].numel <= f->numel &&
       f->group == GroupOf(c, j) && f->members == MembersOf(c, j) &&
-      f->optgroup == c->params[j].optgroup && f->tied == c->params[j].tied &&
+      f->optgroup == c->params[j].optgroup && f->fp32 == c->params[j].fp32 &&
+      f->tied == c->params[j].tied &&
       (0 <= f->tied ==> start == 0 && f->numel == c->params[j].numel);
 
     predicate LayoutRange{L}(zp_config *c, zp_layout *lay) =

@@ -32,7 +32,8 @@
       Valid(c) && 0 <= j < e <= c->n_params && FlatIs{L,L}(c, e, j, n, f) ==> ValidEntry(c, j) &&
       (f->group == ZP_GROUP_DP && f->members == c->dp ||
        f->group == ZP_GROUP_EDP && f->members == c->dp / c->ep) &&
-      -1 <= f->tied < c->tied_keys && 0 <= f->optgroup < c->optgroups && f->align == c->align;
+      -1 <= f->tied < c->tied_keys && 0 <= f->optgroup < c->optgroups && 0 <= f->fp32 <= 1 &&
+      f->align == c->align;
     lemma FlatIs_Dense{L}: \forall zp_config *c, integer e, j, n, zp_flat *f;
       Valid(c) && 0 <= j < e <= c->n_params && FlatIs{L,L}(c, e, j, n, f) && 0 <= f->tied ==>
       TiedAgree(c, j, j) && ValidEntry(c, j) && f->group == ZP_GROUP_DP;
@@ -45,7 +46,8 @@
       FlatIs{L,L}(c, e, Opener(c, e, x, FlatOf(c, e, j)), n, f) ==>
       ValidEntry(c, j) && TiedAgree(c, j, HeadOf(c, e, j)) && ValidEntry(c, HeadOf(c, e, j)) &&
       f->group == GroupOf(c, j) && f->members == MembersOf(c, j) &&
-      f->optgroup == c->params[j].optgroup && f->tied == c->params[j].tied;
+      f->optgroup == c->params[j].optgroup && f->fp32 == c->params[j].fp32 &&
+      f->tied == c->params[j].tied;
     lemma Start_Numel{L}: \forall zp_config *c, integer e, j;
       j < e && c->params[j].frozen == 0 ==>
       StartOf(c, e, j) == FlatNumel(c, e, e - 1 - j, FlatOf(c, e, j)) &&

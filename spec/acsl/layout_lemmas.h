@@ -5,7 +5,7 @@
 
 /* Entry p belongs to flat group f. */
 /*@ predicate Takes{L}(zp_flat *f, zp_param *p) =
-      f->tied < 0 && f->optgroup == p->optgroup &&
+      f->tied < 0 && f->optgroup == p->optgroup && f->fp32 == p->fp32 &&
       f->group == (p->expert != 0 ? ZP_GROUP_EDP : ZP_GROUP_DP); */
 
 /* The last entry of a class, in list order. */

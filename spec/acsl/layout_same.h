@@ -13,7 +13,8 @@
         \at(c->params[j].optgroup, A) == \at(c->params[j].optgroup, B) &&
         \at(c->params[j].tied, A) == \at(c->params[j].tied, B) &&
         \at(c->params[j].expert, A) == \at(c->params[j].expert, B) &&
-        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B)); */
+        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B) &&
+        \at(c->params[j].fp32, A) == \at(c->params[j].fp32, B)); */
 
 /*@ lemma Same_Input{A,B}: \forall zp_config *c; SameConfig{A,B}(c) ==> SameInput{A,B}(c);
     // SameConfig, field by field.
@@ -26,7 +27,8 @@
         \at(c->params[j].tied, A) == \at(c->params[j].tied, B) &&
         \at(c->params[j].sharded, A) == \at(c->params[j].sharded, B) &&
         \at(c->params[j].expert, A) == \at(c->params[j].expert, B) &&
-        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B));
+        \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B) &&
+        \at(c->params[j].fp32, A) == \at(c->params[j].fp32, B));
     lemma Fields_Of{A,B}: \forall zp_config *c; SameConfig{A,B}(c) ==> SameFields{A,B}(c);
     lemma Fields_Same{A,B}: \forall zp_config *c; SameFields{A,B}(c) ==> SameConfig{A,B}(c);
     lemma Scalars_Chain{A,B,C}: \forall zp_config *c;
@@ -42,6 +44,7 @@
     predicate StillFlat{A,B}(zp_flat *f) =
       \at(f->group, A) == \at(f->group, B) && \at(f->members, A) == \at(f->members, B) &&
       \at(f->optgroup, A) == \at(f->optgroup, B) && \at(f->tied, A) == \at(f->tied, B) &&
+      \at(f->fp32, A) == \at(f->fp32, B) &&
       \at(f->use, A) == \at(f->use, B) && \at(f->holder, A) == \at(f->holder, B) &&
       \at(f->numel, A) == \at(f->numel, B) && \at(f->align, A) == \at(f->align, B) &&
       \at(f->capacity, A) == \at(f->capacity, B);

@@ -31,7 +31,8 @@
     // Untied entries of the same flat group.
     predicate SameGroup{L}(zp_config *c, integer o, integer j) =
       c->params[o].tied < 0 && c->params[j].tied < 0 &&
-      c->params[o].optgroup == c->params[j].optgroup && GroupOf(c, o) == GroupOf(c, j); */
+      c->params[o].optgroup == c->params[j].optgroup && c->params[o].fp32 == c->params[j].fp32 &&
+      GroupOf(c, o) == GroupOf(c, j); */
 
 /*@ lemma From_End{L}: \forall zp_config *c, integer e; CountFrom(c, e, e) == 0;
     lemma Count_From{L}: \forall zp_config *c, integer e, j; j < e ==>

@@ -19,11 +19,13 @@
     // The numbers of entry j of stage s.
     predicate SameNumbers{A,B}(zp_config *c, integer s, integer j) =
       \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B) &&
+      \at(c->params[j].fp32, A) == \at(c->params[j].fp32, B) &&
       GroupOf{A}(c, j) == GroupOf{B}(c, j) && MembersOf{A}(c, j) == MembersOf{B}(c, j) &&
       EntryCap{A}(c, j) == EntryCap{B}(c, j) && FlatLen{A}(c, s, j) == FlatLen{B}(c, s, j) &&
       EntryFrom{A}(c, s, j) == EntryFrom{B}(c, s, j) && EntryTo{A}(c, s, j) == EntryTo{B}(c, s, j);
     predicate SameEntryOf{A,B}(zp_config *c, integer j) =
       \at(c->params[j].frozen, A) == \at(c->params[j].frozen, B) &&
+      \at(c->params[j].fp32, A) == \at(c->params[j].fp32, B) &&
       \at(c->params[j].numel, A) == \at(c->params[j].numel, B) &&
       GroupOf{A}(c, j) == GroupOf{B}(c, j) && MembersOf{A}(c, j) == MembersOf{B}(c, j) &&
       EntryCap{A}(c, j) == EntryCap{B}(c, j);

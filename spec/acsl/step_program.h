@@ -135,7 +135,7 @@
         lay->flat[k].numel == FlatLen(c, lay->stage, j) &&
         lay->flat[k].capacity == EntryCap(c, j) &&
         lay->flat[k].members == MembersOf(c, j) && lay->flat[k].align == c->align &&
-        lay->flat[k].group == GroupOf(c, j) &&
+        lay->flat[k].group == GroupOf(c, j) && lay->flat[k].fp32 == c->params[j].fp32 &&
         lay->spot[i].start == EntryFrom(c, lay->stage, j));
     predicate StageSeen{L}(zp_config *c, zp_layout *lay) =
       0 <= lay->stage < c->pp && lay->n_params == StageLen(c, lay->stage) &&
@@ -159,8 +159,8 @@
     logic trace StepTrace{L}(trace tr, zp_config *c, integer s, integer j, integer x, integer g,
         integer t) =
       c->params[j].frozen != 0 || GroupOf(c, j) != g ? tr :
-      EntryTrace(tr, c->stage, c->reduce, c->precision, FlatLen(c, s, j), EntryCap(c, j),
-        MembersOf(c, j), c->align, t, x * 4398046511104,
+      EntryTrace(tr, c->stage, c->reduce, DtypeOf(c->params[j].fp32, c->precision),
+        FlatLen(c, s, j), EntryCap(c, j), MembersOf(c, j), c->align, t, x * 4398046511104,
         FirstBucket(EntryCap(c, j), EntryFrom(c, s, j)),
         DoneBucket(FlatLen(c, s, j), EntryCap(c, j), EntryFrom(c, s, j), EntryTo(c, s, j)));
 
@@ -201,8 +201,9 @@
         integer t) =
       \let f = lay->flat + lay->spot[i].flat;
       lay->spot[i].flat < 0 || f->group != g ? tr :
-      EntryTrace(tr, c->stage, c->reduce, c->precision, f->numel, f->capacity, f->members, f->align,
-        t, (lay->n_params - i) * 4398046511104, FirstBucket(f->capacity, lay->spot[i].start),
+      EntryTrace(tr, c->stage, c->reduce, DtypeOf(f->fp32, c->precision), f->numel, f->capacity,
+        f->members, f->align, t, (lay->n_params - i) * 4398046511104,
+        FirstBucket(f->capacity, lay->spot[i].start),
         DoneBucket(f->numel, f->capacity, lay->spot[i].start,
           lay->spot[i].start + c->params[lay->first_param + i].numel));
     logic integer RawAdds{L}(zp_config *c, zp_layout *lay, integer i, integer p, integer e,
@@ -223,7 +224,7 @@
       \at(f->group, A) == \at(f->group, B) && \at(f->members, A) == \at(f->members, B) &&
       \at(f->numel, A) == \at(f->numel, B) && \at(f->capacity, A) == \at(f->capacity, B) &&
       \at(f->align, A) == \at(f->align, B) && \at(f->tied, A) == \at(f->tied, B) &&
-      \at(f->use, A) == \at(f->use, B);
+      \at(f->use, A) == \at(f->use, B) && \at(f->fp32, A) == \at(f->fp32, B);
     predicate SameNumel{A,B}(zp_config *c, integer j) =
       \at(c->params[j].numel, A) == \at(c->params[j].numel, B);
     predicate SameSpot{A,B}(zp_layout *lay, integer i) =

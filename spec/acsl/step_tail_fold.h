@@ -27,13 +27,13 @@
 
     // STEP-8: the gather of a bucket, and those of a flat group's last b buckets, the last one
     // first; clock: of its first update.
-    logic trace Gather(trace tr, integer precision, integer part, integer t, integer clock) =
-      Snoc(tr, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, -1, part, precision, ZP_RED_NONE, -1, t,
+    logic trace Gather(trace tr, integer dtype, integer part, integer t, integer clock) =
+      Snoc(tr, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, -1, part, dtype, ZP_RED_NONE, -1, t,
         clock);
-    logic trace Gathers(trace tr, integer precision, integer n, integer c, integer d, integer a,
+    logic trace Gathers(trace tr, integer dtype, integer n, integer c, integer d, integer a,
         integer clock, integer t, integer b) =
       b <= 0 ? tr :
-      Gather(Gathers(tr, precision, n, c, d, a, clock, t, b - 1), precision,
+      Gather(Gathers(tr, dtype, n, c, d, a, clock, t, b - 1), dtype,
         Part(n, c, d, a, Buckets(n, c) - b), t, clock + 2 * b - 1);
     // The number of ops for b buckets: an update and, from ZeRO stage 1 on, a gather.
     logic integer UpdateLen(integer stage, integer b) = stage > 0 ? 2 * b : b;
@@ -57,7 +57,7 @@
         \at(f[k].tied, A) == \at(f[k].tied, B) && \at(f[k].use, A) == \at(f[k].use, B) &&
         \at(f[k].numel, A) == \at(f[k].numel, B) &&
         \at(f[k].capacity, A) == \at(f[k].capacity, B) &&
-        \at(f[k].align, A) == \at(f[k].align, B);
+        \at(f[k].align, A) == \at(f[k].align, B) && \at(f[k].fp32, A) == \at(f[k].fp32, B);
     // Writing any of the len ops from ops[n] on does not change them.
     predicate FlatsApart(zp_op *ops, integer n, integer len, zp_flat *f, integer flats) =
       \forall integer p, m; n <= p && 0 <= m && p + m <= n + len ==>
@@ -70,12 +70,13 @@
       n <= 0 ? 0 : Held(f, n - 1) + HeldOf(f + (n - 1));
     logic integer AllOf{L}(zp_flat *f, integer n) =
       n <= 0 ? 0 : AllOf(f, n - 1) + BucketsOf(f + (n - 1));
-    // Those of the tied flat groups (untied 0), or of the others (1).
-    logic integer Untied{L}(zp_flat *f) = 0 <= f->tied ? 0 : 1;
-    logic integer PassOf{L}(zp_flat *f, integer untied) =
-      Untied(f) == untied ? HeldOf(f) : 0;
-    logic integer Pass{L}(zp_flat *f, integer n, integer untied) =
-      n <= 0 ? 0 : Pass(f, n - 1, untied) + PassOf(f + (n - 1), untied);
+    // STEP-8: 0 if a flat group is updated and gathered before the others: it is tied, or has one
+    // bucket at most. The buckets of those (later 0), or of the others (1).
+    logic integer Later{L}(zp_flat *f) = 0 <= f->tied || BucketsOf(f) <= 1 ? 0 : 1;
+    logic integer PassOf{L}(zp_flat *f, integer later) =
+      Later(f) == later ? HeldOf(f) : 0;
+    logic integer Pass{L}(zp_flat *f, integer n, integer later) =
+      n <= 0 ? 0 : Pass(f, n - 1, later) + PassOf(f + (n - 1), later);
     logic integer HeldTiedOf{L}(zp_flat *f) = f->use == 0 && 0 <= f->tied ? BucketsOf(f) : 0;
     logic integer HeldTied{L}(zp_flat *f, integer n) =
       n <= 0 ? 0 : HeldTied(f, n - 1) + HeldTiedOf(f + (n - 1));
@@ -100,18 +101,18 @@
       TiedSumsOf(tr, stage, exact, f + TiedFlat(f, n, key), key, t);
 
     // STEP-8: the gathers over group g: those of flat group f, number k; of the first n flat groups
-    // that are tied (untied 0), or not (1); and of the first n, the tied ones first.
+    // that come first (later 0), or of the others (1); and of the first n.
     logic trace GathersOf{L}(trace tr, integer stage, integer precision, zp_flat *f,
-        integer untied, integer k, integer g, integer t) =
-      stage > 0 && f->group == g && f->use == 0 && Untied(f) == untied ?
-        Gathers(tr, precision, f->numel, f->capacity, f->members, f->align,
-          UpdateClock(untied, k), t, BucketsOf(f)) :
+        integer later, integer k, integer g, integer t) =
+      stage > 0 && f->group == g && f->use == 0 && Later(f) == later ?
+        Gathers(tr, DtypeOf(f->fp32, precision), f->numel, f->capacity, f->members, f->align,
+          UpdateClock(later, k), t, BucketsOf(f)) :
         tr;
     logic trace GatherPass{L}(trace tr, integer stage, integer precision, zp_flat *f, integer n,
-        integer untied, integer g, integer t) =
+        integer later, integer g, integer t) =
       n <= 0 ? tr :
-      GathersOf(GatherPass(tr, stage, precision, f, n - 1, untied, g, t), stage, precision,
-        f + (n - 1), untied, n - 1, g, t);
+      GathersOf(GatherPass(tr, stage, precision, f, n - 1, later, g, t), stage, precision,
+        f + (n - 1), later, n - 1, g, t);
     logic trace GatherTrace{L}(trace tr, integer stage, integer precision, zp_flat *f, integer n,
         integer g, integer t) =
       GatherPass(GatherPass(tr, stage, precision, f, n, 0, g, t), stage, precision, f, n, 1, g, t);

@@ -60,17 +60,17 @@
       AddRun(lay->flat[op->flat].capacity, lay->spot[i].start, c->params[op->param].numel,
         op->offset, op->count, op->bucket); */
 
-/* The number of bytes of a float of the precision, of a partial sum, and of a rank's messages about
- * one bucket. */
+/* The number of bytes of n floats, of n partial sums, and of a rank's messages about one bucket. */
 /*@ logic integer FloatBytes(integer dtype, integer n) = dtype == ZP_F32 ? 4 * n : 2 * n;
     logic integer SumBytes(integer reduce, integer n) = reduce == ZP_EXACT ? 72 * n : 4 * n;
     predicate ScratchHolds{L}(zp_config *c, zp_flat *f, integer b, zp_scratch s) =
-      FloatBytes(c->precision, PartIn(f, b)) <= s.send &&
-      FloatBytes(c->precision, PaddedIn(f, b)) <= s.recv && 4 * PaddedIn(f, b) <= s.recv &&
+      FloatBytes(DtypeOf(f->fp32, c->precision), PartIn(f, b)) <= s.send &&
+      FloatBytes(DtypeOf(f->fp32, c->precision), PaddedIn(f, b)) <= s.recv &&
+      4 * PaddedIn(f, b) <= s.recv &&
       SumBytes(c->reduce, LocalIn(f, c->stage, b)) <= s.recv;
     // For the first bucket of f, if f has a bucket.
     predicate ScratchServes{L}(zp_config *c, zp_flat *f, zp_scratch s) =
-      0 < f->numel ==> FloatBytes(c->precision, PaddedIn(f, 0)) <= s.send &&
+      0 < f->numel ==> FloatBytes(DtypeOf(f->fp32, c->precision), PaddedIn(f, 0)) <= s.send &&
         4 * PaddedIn(f, 0) <= s.recv && SumBytes(c->reduce, LocalIn(f, c->stage, 0)) <= s.recv;
 */
 
