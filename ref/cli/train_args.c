@@ -20,6 +20,7 @@ enum {
   KEY_EVERY,
   KEY_VARY,
   KEY_TUPLE,
+  KEY_FP32_NORMS,
   KEY_SAMPLE,
   KEY_SCHEDULE,
   KEY_DEVICE,
@@ -66,6 +67,8 @@ static const struct argp_option options[] = {
     {"batch", KEY_BATCH, "N", 0, "sequences a micro-batch (2)", 3},
     {"vary-shapes", KEY_VARY, NULL, 0, "vary shapes by micro-batch; sets --dynamic-shapes", 3},
     {"tuple", KEY_TUPLE, NULL, 0, "stages exchange (integer, float) tuples", 3},
+    {"fp32-norms", KEY_FP32_NORMS, NULL, 0,
+     "gains and biases of layer norms are fp32, whatever the precision", 3},
     {0}};
 
 static int32_t take_size(struct argp_state *state, const char *flag, const char *arg, int64_t lo,
@@ -124,6 +127,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case KEY_SCHEDULE: take_schedule(state, arg, a); return 0;
   case KEY_VARY: a->vary_shapes = 1; return 0;
   case KEY_TUPLE: a->tuple = 1; return 0;
+  case KEY_FP32_NORMS: a->shape.fp32_norms = 1; return 0;
   case KEY_EVERY: a->save_every = take_size(state, "save-every", arg, 1, 1 << 30); return 0;
   case KEY_SAMPLE: a->sample = take_size(state, "sample", arg, 0, 100000); return 0;
   case KEY_LAYERS: a->shape.layers = take_size(state, "layers", arg, 0, INT32_MAX); return 0;

@@ -41,13 +41,14 @@ void zp_train_print_head(zp_train_session *s)
          (long long)zp_gpt_elements(g));
   printf("text: %s, %lld bytes, entropy of single bytes %.3f nats\n", s->text.what,
          (long long)s->text.n, s->entropy);
-  printf("ranks: pp %d × dp %d = %d (%s%s), ZeRO stage %d, %s, buckets of %lld elements\n",
+  printf("ranks: pp %d × dp %d = %d (%s%s), ZeRO stage %d, %s%s, buckets of %lld elements\n",
          (int)c->pp, (int)c->dp, (int)zp_world(c),
          s->mpi != NULL                ? "MPI"
          : s->a->engine->train != NULL ? s->a->engine->where
                                        : "simulated",
          zp_replicas_text(zp_replicas(&s->a->o.hyper), text), (int)c->stage,
-         zp_precision_name(c->precision), (long long)c->bucket);
+         zp_precision_name(c->precision), g->fp32_norms ? " with fp32 norms" : "",
+         (long long)c->bucket);
   printf("batch: %lld sequences a step: %lld micro-batch%s of %d sequence%s for each of %d "
          "data-parallel rank%s\n",
          (long long)c->micro_batches * c->dp * g->batch, (long long)c->micro_batches,
@@ -169,8 +170,8 @@ int zp_train_conclude(zp_train_session *s)
   char *sample = NULL;
   int code = 0;
   if (a->sample > 0)
-    sample = zp_train_sample(&a->shape, &s->out.end, s->cfg.precision, s->text.bytes, s->text.n,
-                             a->sample, (uint64_t)a->o.value[ZP_OPT_SEED]);
+    sample = zp_train_sample(&a->shape, &s->out.end, &s->cfg, s->text.bytes, s->text.n, a->sample,
+                             (uint64_t)a->o.value[ZP_OPT_SEED]);
   print_results(s, sample);
   free(sample);
   if (a->verify && s->verify == NULL)

@@ -23,9 +23,9 @@ typedef struct zp_early {
 /* cfg: its sizes are the gradients', which may be smaller than those of the layout (PART-2).
  * fp32_gradients: as in zp_hyper. bytes: ZP_EARLY_ALL; 0: twice what the gradients of a bucket take
  * at most, and the largest one; or so many, but at least the largest gradient and at most what
- * ZP_EARLY_ALL takes. Each gradient takes its bytes rounded up to ZP_EARLY_ALIGN. Gradients that, with all
- * between them in backward order, take at most so many bytes less the largest one do not overlap.
- * 0; -1: no memory. */
+ * ZP_EARLY_ALL takes. Each gradient takes its bytes rounded up to ZP_EARLY_ALIGN. Gradients that,
+ * with all between them in backward order, take at most so many bytes less the largest one do not
+ * overlap. 0; -1: no memory. */
 int zp_early_open(zp_early *e, const zp_config *cfg, const zp_layout *lay, int32_t fp32_gradients,
                   int64_t bytes);
 void zp_early_close(zp_early *e);

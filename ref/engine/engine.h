@@ -143,8 +143,9 @@ typedef struct zp_engine_options {
   /* 1: zp_engine_step does not make the caller's work wait for the new parameters; the caller waits
    * for the entries that it reads (zp_engine_wait_param), before it queues work that reads them,
    * and for each trained entry of the stage once a step. cuda: a forward then begins while buckets
-   * that it needs later are still gathered: flat group by flat group, tied ones first, and in each
-   * in the order in which forward reads its entries (STEP-8). At ZeRO stages 1 and 2; cuda: with a
+   * that it needs later are still gathered: flat group by flat group, tied ones and those of one
+   * bucket first, and in each in the order in which forward reads its entries (STEP-8). At ZeRO
+   * stages 1 and 2; cuda: with a
    * hyper.entry_align that makes 128 bytes, or a multiple (64 in 16 bits, 32 in fp32). 0: every
    * entry is ready for work that follows zp_engine_step. spec: STRM-11 */
   int32_t partial_gather;

@@ -29,8 +29,8 @@ enum { ZP_VIEW_BYTES = 128 };
  * array of its own, to which gathers are copied. spec: STEP-8, PART-2 */
 int zp_has_views(const zp_config *cfg, const zp_layout *lay, int32_t k);
 
-/* lay is the layout of a stage of the valid configuration cfg; slots and
- * fp32_gradients: as in zp_hyper. Errors: none; a sum that no machine has is below 2^63 all the same. spec: PART-5,
+/* lay is the layout of a stage of the valid configuration cfg; slots and fp32_gradients: as in
+ * zp_hyper. Errors: none; a sum that no machine has is below 2^63 all the same. spec: PART-5,
  * STEP-1 */
 zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots,
                        int32_t fp32_gradients);

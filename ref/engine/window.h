@@ -147,9 +147,9 @@ zp_piece zp_piece_next(const zp_config *cfg, const zp_layout *lay, int32_t k, zp
                        int32_t i);
 
 /* Scratch memory that serves every bucket of the stage: an all-gather (sends a part, receives the
- * padded bucket, in the precision), a gather of fp32 state (receives the padded bucket), and the
- * partial sums of what the rank holds of a bucket. lay is the layout of a stage of the valid
- * configuration cfg. spec: PART-5, STEP-8, RED-5 */
+ * padded bucket, in the dtype of its flat group), a gather of fp32 state (receives the padded
+ * bucket), and the partial sums of what the rank holds of a bucket. lay is the layout of a stage of
+ * the valid configuration cfg. spec: PART-5, STEP-8, RED-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && 0 <= lay->stage < cfg->pp &&
         LayoutOf(cfg, lay->stage, lay);

@@ -35,11 +35,12 @@ enum {
 
 /* A micro-batch is `batch` sequences of `context` bytes. */
 typedef struct zp_gpt_shape {
-  int32_t layers;  /* 1..128 */
-  int32_t d_model; /* 1..2048, a multiple of heads */
-  int32_t heads;   /* 1..d_model */
-  int32_t context; /* 1..2048 */
-  int32_t batch;   /* 1..256 */
+  int32_t layers;     /* 1..128 */
+  int32_t d_model;    /* 1..2048, a multiple of heads */
+  int32_t heads;      /* 1..d_model */
+  int32_t context;    /* 1..2048 */
+  int32_t batch;      /* 1..256 */
+  int32_t fp32_norms; /* 1: gains and biases of norms are fp32, whatever the precision */
 } zp_gpt_shape;
 
 /* layers 4, d_model 48, heads 4, context 64, batch 2: 128,544 logical elements. */

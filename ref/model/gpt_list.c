@@ -124,6 +124,15 @@ static int32_t optgroup_of(const zp_gpt_shape *shape, int32_t entry)
              : 1;
 }
 
+static int is_norm(const zp_gpt_shape *shape, int32_t entry)
+{
+  const int32_t last = zp_gpt_entries(shape) - 1;
+  const int32_t which = (entry - 2) % ZP_GPT_BLOCK_ENTRIES;
+  if (entry <= 1 || entry >= last - 2) return entry == last - 1 || entry == last - 2;
+  return which == ZP_GPT_LN1_G || which == ZP_GPT_LN1_B || which == ZP_GPT_LN2_G ||
+         which == ZP_GPT_LN2_B;
+}
+
 void zp_gpt_list(const zp_gpt_shape *shape, int32_t pp, zp_param *params,
                  char (*names)[ZP_GPT_NAME])
 {
@@ -133,6 +142,7 @@ void zp_gpt_list(const zp_gpt_shape *shape, int32_t pp, zp_param *params,
     if (j >= n - 3) entry.stage = pp - 1;
     else if (j >= 2) entry.stage = stage_of_block(shape, pp, (j - 2) / ZP_GPT_BLOCK_ENTRIES);
     entry.optgroup = optgroup_of(shape, j);
+    entry.fp32 = shape->fp32_norms && is_norm(shape, j);
     if (j == 0 || j == n - 1) entry.tied = 0;
     params[j] = entry;
     if (names) zp_gpt_name(shape, j, names[j]);

@@ -308,7 +308,8 @@ int zp_config_check(const zp_config *c, zp_refusal *why)
 {
   const zp_refusal r = check_all(c), none = {ZP_FIELD_NONE, -1, 0, 0, 0};
   *why = r.field ? r : none;
-  //@ assert ranks: c->pp == \at(c->pp, Pre) && c->dp == \at(c->dp, Pre);
+  //@ assert stages: c->pp == \at(c->pp, Pre);
+  //@ assert ranks: c->dp == \at(c->dp, Pre);
   //@ assert shards: c->tp == \at(c->tp, Pre) && c->ep == \at(c->ep, Pre);
   //@ assert list: c->params == \at(c->params, Pre) && c->n_params == \at(c->n_params, Pre);
   //@ assert micro: c->micro_batches == \at(c->micro_batches, Pre);
@@ -321,6 +322,18 @@ int zp_config_check(const zp_config *c, zp_refusal *why)
         c->tied_keys == \at(c->tied_keys, Pre); */
   //@ assert scalars: SameScalars{Pre,Here}(c);
   //@ assert size: r.field == ZP_FIELD_NONE ==> c->n_params <= 65536;
+  /*@ assert sizes: r.field == ZP_FIELD_NONE ==>
+        \forall integer j; 0 <= j < c->n_params ==>
+          c->params[j].numel == \at(c->params[j].numel, Pre) &&
+          c->params[j].stage == \at(c->params[j].stage, Pre) &&
+          c->params[j].optgroup == \at(c->params[j].optgroup, Pre) &&
+          c->params[j].tied == \at(c->params[j].tied, Pre); */
+  /*@ assert kinds: r.field == ZP_FIELD_NONE ==>
+        \forall integer j; 0 <= j < c->n_params ==>
+          c->params[j].sharded == \at(c->params[j].sharded, Pre) &&
+          c->params[j].expert == \at(c->params[j].expert, Pre) &&
+          c->params[j].frozen == \at(c->params[j].frozen, Pre) &&
+          c->params[j].fp32 == \at(c->params[j].fp32, Pre); */
   /*@ assert entries: r.field == ZP_FIELD_NONE ==>
         \forall integer j; 0 <= j < c->n_params ==> SameEntry{Pre,Here}(c, j); */
   //@ assert same: r.field == ZP_FIELD_NONE ==> SameConfig{Pre,Here}(c);

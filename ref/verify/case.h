@@ -4,8 +4,8 @@
  *   pp=2,dp=3,stage=2,reduce=exact,precision=bf16,M=4,bucket=16,list=5@0.1+7@0.0s+3@1.0t0,seed=9
  *
  * Fields that are left out keep their defaults. list: NUMEL@STAGE.GROUP and any of s (sharded over
- * tp), e (expert), f (frozen), w (fp32, whatever the precision), tKEY (tied). scale: LOG2, or LOG2:WINDOW:HYSTERESIS:CONSECUTIVE:MIN:
- * MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET or PP:DP:STAGE:BUCKET:REPLICAS, save after the
+ * tp), e (expert), f (frozen), w (fp32, whatever the precision), tKEY (tied). scale: LOG2, or
+ * LOG2:WINDOW:HYSTERESIS:CONSECUTIVE:MIN:MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET or PP:DP:STAGE:BUCKET:REPLICAS, save after the
  * steps, load so, one more step.
  * unused: of 256 uses of an entry in a micro-batch, so many are left out. vary=1: the shapes of
  * activations vary by micro-batch. dynamic=1: meta messages describe them (dynamic_shapes).

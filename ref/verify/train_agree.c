@@ -46,6 +46,7 @@ static void describe(const zp_training *job, zp_settings *s)
   zp_settings_add(s, "batch", "%d", (int)r->shape.batch);
   zp_settings_add(s, "vary-shapes", "%d", (int)r->vary_shapes);
   zp_settings_add(s, "tuple", "%d", (int)r->tuple);
+  zp_settings_add(s, "fp32-norms", "%d", (int)r->shape.fp32_norms);
   for (int32_t j = 0; j < job->cfg->n_params; j++)
     names = XXH3_64bits_withSeed(r->names[j], strlen(r->names[j]), names);
   zp_settings_add_config(s, job->cfg, names);

@@ -23,7 +23,7 @@ static void copy_param(zp_snapshot *to, const zp_config *cfg, int32_t j, const v
                        uint8_t *seen)
 {
   uint8_t *at = to->param + to->at[j] * to->size;
-  const size_t bytes = (size_t)(cfg->params[j].numel * to->size);
+  const size_t bytes = (size_t)(cfg->params[j].numel * zp_dtype_bytes(zp_entry_dtype(cfg, j)));
   if (bytes == 0) return;
   if (!seen[to->home[j]]) memcpy(at, bits, bytes);
   else if (memcmp(at, bits, bytes) != 0) to->replicas_differ = 1;

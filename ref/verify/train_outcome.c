@@ -12,13 +12,14 @@ int zp_outcome_open(zp_outcome *out, const zp_config *cfg, int64_t first, int64_
   out->steps = steps;
   out->result = calloc((size_t)steps + 1, sizeof *out->result);
   e->entries = cfg->n_params;
-  e->size = (int32_t)zp_dtype_bytes(cfg->precision);
   e->at = calloc((size_t)cfg->n_params + 1, sizeof *e->at);
   e->home = calloc((size_t)cfg->n_params + 1, sizeof *e->home);
   if (out->result == NULL || e->at == NULL || e->home == NULL) return -1;
   for (int32_t j = 0; j < cfg->n_params; j++) {
     const int32_t key = cfg->params[j].tied;
+    const int32_t size = (int32_t)zp_dtype_bytes(zp_entry_dtype(cfg, j));
     int32_t h = 0;
+    if (size > e->size) e->size = size;
     while (h < j && (key < 0 || cfg->params[h].tied != key)) h++;
     e->home[j] = h;
     e->at[j] = h < j ? e->at[h] : e->elements;

@@ -15,8 +15,8 @@ typedef struct zp_snapshot {
   int32_t *home; /* [entries] first entry of the same key */
   int64_t elements;
   float *state[3];         /* [elements] masters, first and second moments */
-  uint8_t *param;          /* [elements · size] */
-  int32_t size;            /* bytes of an element of the precision */
+  uint8_t *param;          /* [elements · size]; an entry's begin at element at[] */
+  int32_t size;            /* bytes of an element of the widest entry */
   int64_t seen[3];         /* elements written so far */
   int32_t replicas_differ; /* 1: two ranks hold different parameters */
 } zp_snapshot;
@@ -44,7 +44,7 @@ uint64_t zp_outcome_hash(const zp_outcome *out, int64_t from);
 /* `bytes` bytes of text sampled from the end of a run after the first ZP_SAMPLE_PROMPT bytes of its
  * text, made printable; malloc'ed, or NULL. */
 enum { ZP_SAMPLE_PROMPT = 16 };
-char *zp_train_sample(const zp_gpt_shape *shape, const zp_snapshot *end, int32_t precision,
+char *zp_train_sample(const zp_gpt_shape *shape, const zp_snapshot *end, const zp_config *cfg,
                       const uint8_t *text, int64_t text_bytes, int32_t bytes, uint64_t seed);
 
 #endif

@@ -82,7 +82,7 @@ int zp_serial_run(const zp_config *cfg, const zp_train_hyper *hyper, const zp_wo
     const size_t n = (size_t)cfg->params[j].numel;
     const void *p = zp_serial_get(s, ZP_WHAT_PARAMETER, j, 0, 0);
     if (e->home[j] != j || n == 0) continue;
-    memcpy(e->param + e->at[j] * e->size, p, n * (size_t)e->size);
+    memcpy(e->param + e->at[j] * e->size, p, n * (size_t)zp_dtype_bytes(zp_entry_dtype(cfg, j)));
     for (int k = 0; k < 3; k++) {
       p = zp_serial_get(s, kinds[k], j, 0, 0);
       if (p != NULL) memcpy(e->state[k] + e->at[j], p, n * sizeof(float));

@@ -1,25 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../num/half.h"
+#include "../engine/store.h"
 #include "train_outcome.h"
 
-static float value_of(const zp_snapshot *s, int32_t precision, int64_t i)
-{
-  uint32_t bits;
-  uint16_t half;
-  float x;
-  if (precision == ZP_F32) {
-    memcpy(&bits, s->param + 4 * i, sizeof bits);
-  } else {
-    memcpy(&half, s->param + 2 * i, sizeof half);
-    bits = precision == ZP_BF16 ? zp_f32_from_bf16(half) : zp_f32_from_f16(half);
-  }
-  memcpy(&x, &bits, sizeof x);
-  return x;
-}
-
-char *zp_train_sample(const zp_gpt_shape *shape, const zp_snapshot *end, int32_t precision,
+char *zp_train_sample(const zp_gpt_shape *shape, const zp_snapshot *end, const zp_config *cfg,
                       const uint8_t *text, int64_t text_bytes, int32_t bytes, uint64_t seed)
 {
   const int32_t prompt = text_bytes < ZP_SAMPLE_PROMPT ? (int32_t)text_bytes : ZP_SAMPLE_PROMPT;
@@ -28,8 +13,11 @@ char *zp_train_sample(const zp_gpt_shape *shape, const zp_snapshot *end, int32_t
   const float **params = calloc((size_t)end->entries + 1, sizeof *params);
   char *out = calloc((size_t)n + 1, 1);
   if (values == NULL || params == NULL || out == NULL) goto fail;
-  for (int64_t i = 0; i < end->elements; i++) values[i] = value_of(end, precision, i);
-  for (int32_t j = 0; j < end->entries; j++) params[j] = values + end->at[j];
+  for (int32_t j = 0; j < end->entries; j++) {
+    const uint8_t *bits = end->param + end->at[j] * end->size;
+    params[j] = values + end->at[j];
+    zp_widen_from(zp_entry_dtype(cfg, j), bits, 0, cfg->params[j].numel, values + end->at[j]);
+  }
   memcpy(out, text, (size_t)prompt);
   if (zp_gpt_sample(shape, params, text, prompt, 0.7f, seed, (uint8_t *)out + prompt, bytes) != 0)
     goto fail;

@@ -39,15 +39,15 @@ static char *describe(const zp_train_record *run, int64_t step)
   json_t *root;
   if (optimizer == NULL) return NULL;
   snprintf(text, sizeof text, "%016" PRIx64, run->text_hash);
-  root = json_pack("{s:{s:i, s:i, s:i, s:i}, s:{s:s, s:I, s:i, s:I, s:b, s:b, s:s, s:s, s:s, s:f, "
-                   "s:f, s:s}}",
-                   "gpt", "layers", g->layers, "d_model", g->d_model, "heads", g->heads, "context",
-                   g->context, "run", "text", text, "seed", (json_int_t)run->seed, "batch",
-                   g->batch, "micro_batches", (json_int_t)(cfg->micro_batches * cfg->dp),
-                   "vary_shapes", run->vary_shapes, "tuple", run->tuple, "precision",
-                   zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
-                   "optimizer", optimizer, "clip", peak->clip, "clip_eps", peak->clip_eps,
-                   "schedule", zp_lr_schedule_text(&run->hyper->schedule, schedule));
+  root = json_pack(
+      "{s:{s:i, s:i, s:i, s:i}, s:{s:s, s:I, s:i, s:I, s:b, s:b, s:b, s:s, s:s, s:s, "
+      "s:f, s:f, s:s}}",
+      "gpt", "layers", g->layers, "d_model", g->d_model, "heads", g->heads, "context", g->context,
+      "run", "text", text, "seed", (json_int_t)run->seed, "batch", g->batch, "micro_batches",
+      (json_int_t)(cfg->micro_batches * cfg->dp), "vary_shapes", run->vary_shapes, "tuple",
+      run->tuple, "fp32_norms", g->fp32_norms, "precision", zp_precision_name(cfg->precision),
+      "reduce", zp_reduce_name(cfg->reduce), "optimizer", optimizer, "clip", peak->clip, "clip_eps",
+      peak->clip_eps, "schedule", zp_lr_schedule_text(&run->hyper->schedule, schedule));
   free(optimizer);
   words = root == NULL || zp_train_hyper_save(run->hyper, step, root) != 0
               ? NULL
@@ -102,12 +102,14 @@ static char *differences(json_t *was, json_t *now)
   return NULL;
 }
 
-/* The run's words of a checkpoint; earlier versions had no schedule. */
+/* The run's words of a checkpoint; earlier versions had no schedule and no fp32 norms. */
 static json_t *saved_run(const json_t *words)
 {
   json_t *run = json_object_get(words, "run");
   if (run != NULL && json_object_get(run, "schedule") == NULL)
     json_object_set_new(run, "schedule", json_string("constant"));
+  if (run != NULL && json_object_get(run, "fp32_norms") == NULL)
+    json_object_set_new(run, "fp32_norms", json_false());
   return run;
 }
 

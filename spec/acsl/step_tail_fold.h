@@ -7,8 +7,8 @@
 /* ---- One flat group: n elements, capacity c, d members, alignment a; its first b buckets ---- */
 /*@ // PIPE-5: of key or flat group x and bucket b.
     logic integer SumClock(integer x, integer b) = x * 2199023255552 + b;
-    // Of the first update of flat group k: of a tied one (untied 0), or another (1).
-    logic integer UpdateClock(integer untied, integer k) = (untied * 65536 + k) * 4398046511104;
+    // Of the first update of flat group k, one of those that come first (later 0) or not (1).
+    logic integer UpdateClock(integer later, integer k) = (later * 65536 + k) * 4398046511104;
 
     // TIE-1: the sum of bucket b of tied key `key`, and those of the first b buckets.
     logic integer TiedCount(integer stage, integer exact, integer n, integer c, integer d,

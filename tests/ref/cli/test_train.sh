@@ -14,6 +14,8 @@ for reduce in ordered exact; do
     done
   done
 done
+json fp32_norms_beside_bf16 '.verify | .ok and .topologies_equal >= 6 and .runs[0].equal' \
+  train --data "$tmp/text" $small --verify --json --precision bf16 --fp32-norms
 json six_other_topologies '.verify.topologies_equal >= 6 and .verify.ledgers_agree' \
   train --data "$tmp/text" $small --verify --json
 for batch in "7 3" "1 1" "1 2" "2 1" "1 23" "5 1"; do # dp and micro-batches

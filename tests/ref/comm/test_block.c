@@ -7,7 +7,7 @@
 
 enum { PP = 2, TP = 2, MOST = 96 };
 
-static const zp_param list[] = {{4, 0, 0, 0, 0, 0, 0}, {4, 1, 0, 0, 0, 0, 0}};
+static const zp_param list[] = {{4, 0, 0, 0, 0, 0, 0, 0}, {4, 1, 0, 0, 0, 0, 0, 0}};
 
 static zp_config job(int32_t dp, int32_t ep, int32_t stage)
 {
@@ -113,8 +113,8 @@ Test(block, replicas_that_make_no_blocks_are_refused)
 Test(block, trained_untied_entries_take_a_multiple_of_the_entry_alignment)
 {
   static const zp_param given[6] = {
-      {5, 0, 0, -1, 0, 0, 0}, {64, 0, 1, -1, 1, 0, 0}, {0, 0, 0, -1, 0, 0, 0},
-      {5, 0, 0, -1, 0, 0, 1}, {65, 0, 0, -1, 0, 1, 0}, {5, 0, 0, 0, 0, 0, 0},
+      {5, 0, 0, -1, 0, 0, 0, 0}, {64, 0, 1, -1, 1, 0, 0, 0}, {0, 0, 0, -1, 0, 0, 0, 0},
+      {5, 0, 0, -1, 0, 0, 1, 0}, {65, 0, 0, -1, 0, 1, 0, 0}, {5, 0, 0, 0, 0, 0, 0, 0},
   };
   static const int64_t want[6] = {64, 64, 0, 5, 128, 5};
   zp_config c = job(2, 1, 1);

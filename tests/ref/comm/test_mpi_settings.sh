@@ -65,6 +65,7 @@ beside differs "--context 8" context 8 16
 beside differs "--batch 2" batch 2 1
 beside differs "--vary-shapes" vary-shapes 1 0
 beside differs "--tuple" tuple 1 0
+beside differs "--fp32-norms" fp32-norms 1 0
 beside differs "--pp 2" pp 2 1
 beside differs "--dp 1" dp 1 2
 beside differs "--replicas 2" replicas 2 1

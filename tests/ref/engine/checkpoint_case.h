@@ -13,9 +13,9 @@
 
 /* 0 and 4 share one storage; 1 is sharded, 2 an expert, 3 frozen, 5 empty. */
 enum { ENTRIES = 6, TP = 2, EP = 2, WORLD = 4 };
-static const zp_param list[ENTRIES] = {{11, 0, 0, 0, 0, 0, 0}, {7, 0, 1, -1, 1, 0, 0},
-                                       {5, 0, 0, -1, 0, 1, 0}, {6, 0, 0, -1, 0, 0, 1},
-                                       {11, 0, 0, 0, 0, 0, 0}, {0, 0, 0, -1, 0, 0, 0}};
+static const zp_param list[ENTRIES] = {{11, 0, 0, 0, 0, 0, 0, 0}, {7, 0, 1, -1, 1, 0, 0, 0},
+                                       {5, 0, 0, -1, 0, 1, 0, 0}, {6, 0, 0, -1, 0, 0, 1, 0},
+                                       {11, 0, 0, 0, 0, 0, 0, 0}, {0, 0, 0, -1, 0, 0, 0, 0}};
 static const zp_config config = {.pp = 1,
                                  .dp = 2,
                                  .tp = 2,

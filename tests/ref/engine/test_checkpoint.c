@@ -226,11 +226,11 @@ static void check_starts(const run *u)
 
 static void run_open(run *u, int32_t pp, int32_t dp, int32_t stage, int64_t bucket)
 {
-  static const zp_param entries[10] = {{13, 0, 0, 0, 0, 0, 0}, {29, 0, 1, -1, 0, 0, 0},
-                                       {3, 0, 0, -1, 0, 0, 1}, {17, 0, 0, -1, 0, 0, 0},
-                                       {8, 0, 1, -1, 0, 0, 0}, {1, 0, 0, -1, 0, 0, 0},
-                                       {0, 0, 0, -1, 0, 0, 0}, {19, 0, 1, -1, 0, 0, 0},
-                                       {5, 0, 0, -1, 0, 0, 0}, {13, 0, 0, 0, 0, 0, 0}};
+  static const zp_param entries[10] = {{13, 0, 0, 0, 0, 0, 0, 0}, {29, 0, 1, -1, 0, 0, 0, 0},
+                                       {3, 0, 0, -1, 0, 0, 1, 0}, {17, 0, 0, -1, 0, 0, 0, 0},
+                                       {8, 0, 1, -1, 0, 0, 0, 0}, {1, 0, 0, -1, 0, 0, 0, 0},
+                                       {0, 0, 0, -1, 0, 0, 0, 0}, {19, 0, 1, -1, 0, 0, 0, 0},
+                                       {5, 0, 0, -1, 0, 0, 0, 0}, {13, 0, 0, 0, 0, 0, 0, 0}};
   memset(u, 0, sizeof *u);
   memcpy(u->params, entries, sizeof entries);
   for (int32_t j = 0; j < 10; j++) u->params[j].stage = j * pp / 10;

@@ -59,6 +59,13 @@ Test(model_list, default_shape_has_the_documented_size)
   }
 }
 
+static int same_but_for_the_stage(const zp_param *a, const zp_param *b)
+{
+  return a->numel == b->numel && a->optgroup == b->optgroup && a->tied == b->tied &&
+         a->sharded == b->sharded && a->expert == b->expert && a->frozen == b->frozen &&
+         a->fp32 == b->fp32;
+}
+
 Test(model_list, every_pp_is_a_valid_configuration_and_changes_stages_only)
 {
   static zp_param one[MAX], list[MAX];
@@ -82,12 +89,24 @@ Test(model_list, every_pp_is_a_valid_configuration_and_changes_stages_only)
       zp_refusal why;
       cr_assert(zp_config_check(&cfg, &why) == 0, "pp %d: field %d", pp, why.field);
       cr_assert(list[0].stage == 0 && list[1].stage == 0 && list[n - 1].stage == pp - 1);
-      for (int32_t j = 0; j < n; j++) {
-        one[j].stage = list[j].stage;
-        cr_assert(!memcmp(&one[j], &list[j], sizeof list[j]));
-      }
+      for (int32_t j = 0; j < n; j++) cr_assert(same_but_for_the_stage(&one[j], &list[j]));
     }
   }
+}
+
+Test(model_list, fp32_norms_are_the_gains_and_biases_of_layer_norms)
+{
+  static zp_param list[MAX];
+  static char names[MAX][ZP_GPT_NAME];
+  const zp_gpt_shape shape = {3, 8, 2, 5, 2, .fp32_norms = 1};
+  const int32_t n = zp_gpt_entries(&shape);
+  int32_t norms = 0;
+  zp_gpt_list(&shape, 2, list, names);
+  for (int32_t j = 0; j < n; j++) {
+    norms += list[j].fp32;
+    cr_assert_eq(list[j].fp32, strstr(names[j], "ln") != NULL, "%s", names[j]);
+  }
+  cr_assert_eq(norms, 4 * shape.layers + 2);
 }
 
 Test(model_list, blocks_are_spread_evenly_and_in_order)
