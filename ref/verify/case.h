@@ -5,8 +5,8 @@
  *
  * Fields that are left out keep their defaults. list: NUMEL@STAGE.GROUP and any of s (sharded over
  * tp), e (expert), f (frozen), w (fp32, whatever the precision), tKEY (tied). scale: LOG2, or
- * LOG2:WINDOW:HYSTERESIS:CONSECUTIVE:MIN:MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET or PP:DP:STAGE:BUCKET:REPLICAS, save after the
- * steps, load so, one more step.
+ * LOG2:WINDOW:HYSTERESIS:CONSECUTIVE:MIN:MAX for a dynamic one. reload: PP:DP:STAGE:BUCKET or
+ * PP:DP:STAGE:BUCKET:REPLICAS, save after the steps, load so, one more step.
  * unused: of 256 uses of an entry in a micro-batch, so many are left out. vary=1: the shapes of
  * activations vary by micro-batch. dynamic=1: meta messages describe them (dynamic_shapes).
  * rates=1: learning rates are doubled in every second step. sequence=1: sequence parallelism
