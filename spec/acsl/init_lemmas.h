@@ -71,6 +71,9 @@
     lemma ValuesLen_Frame{A,B}: \forall zp_config *c, integer s, f, x; Kept{A,B}(c) &&
       0 <= \at(c->n_params, A) && 0 <= \at(c->tied_keys, A) && 0 <= x && 0 <= f &&
       f + x <= \at(c->n_params, A) ==> ValuesLen{A}(c, s, f, x) == ValuesLen{B}(c, s, f, x);
+    lemma TiedValue_Frame{A,B}: \forall trace t, zp_config *c, integer s, x, key;
+      Kept{A,B}(c) && 0 <= \at(c->n_params, A) ==>
+      TiedValue{A}(t, c, s, x, key) == TiedValue{B}(t, c, s, x, key);
     lemma ValuesTrace_Frame{A,B}: \forall trace t, zp_config *c, integer s, f, x, g, key;
       Kept{A,B}(c) && 0 <= \at(c->n_params, A) && 0 <= \at(c->tied_keys, A) && 0 <= x && 0 <= f &&
       f + x <= \at(c->n_params, A) ==>

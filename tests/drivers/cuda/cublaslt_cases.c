@@ -125,7 +125,8 @@ static int cleared(void **p, size_t bytes, cudaStream_t stream)
 static int open_model(model *m, cudaStream_t stream)
 {
   memset(m, 0, sizeof *m);
-  m->gpt = (zp_gpt_options){.shape = {1, 8, 2, 9, 1}, .data = {m->text, TEXT, 1}, .vary_shapes = 1};
+  m->gpt =
+      (zp_gpt_options){.shape = {1, 8, 2, 9, 1, 0}, .data = {m->text, TEXT, 1}, .vary_shapes = 1};
   m->entries = zp_gpt_entries(&m->gpt.shape);
   if (m->entries > ENTRIES_MAX) return __LINE__;
   zp_gpt_list(&m->gpt.shape, 1, m->list, NULL);

@@ -76,7 +76,7 @@ cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **a
 
 int main(void)
 {
-  const zp_gpt_shape shape = {2, 4, 2, 3, 2};
+  const zp_gpt_shape shape = {2, 4, 2, 3, 2, 0};
   static uint8_t text[TEXT];
   static zp_param list[ENTRIES];
   static uint16_t param[ENTRIES][1024], gradient[ENTRIES][1024], activation[24], back[24];

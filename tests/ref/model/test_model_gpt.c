@@ -304,7 +304,7 @@ static void check_gradients(net *n, int32_t g)
   for (int32_t j = 0; j < n->cfg.n_params; j++) free(w[j]);
 }
 
-static const zp_gpt_shape tiny = {2, 8, 2, 5, 2};
+static const zp_gpt_shape tiny = {2, 8, 2, 5, 2, 0};
 
 Test(model_gpt, gradients_are_slopes_of_the_loss)
 {
@@ -318,7 +318,7 @@ Test(model_gpt, gradients_are_slopes_of_the_loss)
 Test(model_gpt, gradients_are_slopes_of_the_loss_for_shorter_contexts)
 {
   static net n;
-  set_up(&n, (zp_gpt_shape){1, 6, 3, 7, 1}, ZP_F32, 1, 0);
+  set_up(&n, (zp_gpt_shape){1, 6, 3, 7, 1, 0}, ZP_F32, 1, 0);
   window(&n, 1, 3, 1, 0, 0);
   check_gradients(&n, 2); /* context 5 */
   tear_down(&n);
@@ -330,7 +330,7 @@ Test(model_gpt, loss_and_gradients_are_the_same_bits_for_every_pp)
   for (int32_t precision = ZP_F32; precision <= ZP_F16; precision++)
     for (int32_t mode = 0; mode < 4; mode++)
       for (int32_t pp = 1; pp <= 6; pp++) { /* up to each layer on a stage of its own */
-        zp_gpt_shape shape = {4, 12, 3, 9, 2};
+        zp_gpt_shape shape = {4, 12, 3, 9, 2, 0};
         set_up(&one, shape, precision, mode / 2, mode % 2);
         set_up(&many, shape, precision, mode / 2, mode % 2);
         window(&one, 1, 5, 1, 0, 8);
@@ -527,7 +527,7 @@ Test(model_gpt, default_shape_gives_the_recorded_bits)
 Test(model_gpt, a_memorised_text_is_reproduced)
 {
   static net n;
-  set_up(&n, (zp_gpt_shape){1, 16, 2, 16, 4}, ZP_F32, 0, 0);
+  set_up(&n, (zp_gpt_shape){1, 16, 2, 16, 4, 0}, ZP_F32, 0, 0);
   n.options.data.bytes = (const uint8_t *)"abcdefghijklmnopqrstuvwxyz";
   n.options.data.n = 26;
   zp_gpt_destroy(n.gpt);

@@ -15,13 +15,13 @@ Test(model_list, bad_shapes_are_refused_with_field_value_and_range)
     zp_gpt_shape shape;
     const char *says;
   } bad[] = {
-      {{0, 8, 2, 4, 1}, "gpt: layers is 0; it must be 1 to 128"},
-      {{129, 8, 2, 4, 1}, "gpt: layers is 129; it must be 1 to 128"},
-      {{1, 4096, 2, 4, 1}, "gpt: d_model is 4096; it must be 1 to 2048"},
-      {{1, 8, 9, 4, 1}, "gpt: heads is 9; it must be 1 to 8"},
-      {{1, 8, 3, 4, 1}, "gpt: d_model is 8; it must be a multiple of heads, 3"},
-      {{1, 8, 2, -1, 1}, "gpt: context is -1; it must be 1 to 2048"},
-      {{1, 8, 2, 4, 257}, "gpt: batch is 257; it must be 1 to 256"},
+      {{0, 8, 2, 4, 1, 0}, "gpt: layers is 0; it must be 1 to 128"},
+      {{129, 8, 2, 4, 1, 0}, "gpt: layers is 129; it must be 1 to 128"},
+      {{1, 4096, 2, 4, 1, 0}, "gpt: d_model is 4096; it must be 1 to 2048"},
+      {{1, 8, 9, 4, 1, 0}, "gpt: heads is 9; it must be 1 to 8"},
+      {{1, 8, 3, 4, 1, 0}, "gpt: d_model is 8; it must be a multiple of heads, 3"},
+      {{1, 8, 2, -1, 1, 0}, "gpt: context is -1; it must be 1 to 2048"},
+      {{1, 8, 2, 4, 257, 0}, "gpt: batch is 257; it must be 1 to 256"},
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     cr_assert(zp_gpt_shape_check(&bad[i].shape, msg, sizeof msg) == -1);
@@ -70,7 +70,7 @@ Test(model_list, every_pp_is_a_valid_configuration_and_changes_stages_only)
 {
   static zp_param one[MAX], list[MAX];
   for (int32_t layers = 1; layers <= 13; layers++) {
-    zp_gpt_shape shape = {layers, 8, 2, 5, 2};
+    zp_gpt_shape shape = {layers, 8, 2, 5, 2, 0};
     int32_t n = zp_gpt_entries(&shape);
     zp_gpt_list(&shape, 1, one, NULL);
     for (int32_t pp = 1; pp <= zp_gpt_max_pp(&shape); pp++) {
@@ -98,7 +98,7 @@ Test(model_list, fp32_norms_are_the_gains_and_biases_of_layer_norms)
 {
   static zp_param list[MAX];
   static char names[MAX][ZP_GPT_NAME];
-  const zp_gpt_shape shape = {3, 8, 2, 5, 2, .fp32_norms = 1};
+  const zp_gpt_shape shape = {3, 8, 2, 5, 2, 1};
   const int32_t n = zp_gpt_entries(&shape);
   int32_t norms = 0;
   zp_gpt_list(&shape, 2, list, names);
@@ -112,7 +112,7 @@ Test(model_list, fp32_norms_are_the_gains_and_biases_of_layer_norms)
 Test(model_list, blocks_are_spread_evenly_and_in_order)
 {
   for (int32_t layers = 1; layers <= 13; layers++) {
-    zp_gpt_shape shape = {layers, 8, 2, 5, 2};
+    zp_gpt_shape shape = {layers, 8, 2, 5, 2, 0};
     for (int32_t pp = 1; pp <= layers + 2; pp++) {
       int32_t least = layers, most = 0, empty = 0, latest = 0;
       cr_assert(zp_gpt_first_block(&shape, pp, 0) == 0);
@@ -139,7 +139,7 @@ Test(model_data, windows_depend_on_step_global_micro_batch_and_sequence_only)
 {
   uint8_t text[1000];
   for (int i = 0; i < 1000; i++) text[i] = (uint8_t)(i * i / 7);
-  zp_gpt_options o = {.shape = {1, 8, 2, 16, 3}, .data = {text, 1000, 5}};
+  zp_gpt_options o = {.shape = {1, 8, 2, 16, 3, 0}, .data = {text, 1000, 5}};
   int32_t seen = 0, token[48], target[48], again[48], first[1000] = {0};
   for (int64_t step = 0; step < 5; step++)
     for (int64_t g = 0; g < 40; g++) {
@@ -165,7 +165,7 @@ Test(model_data, windows_depend_on_step_global_micro_batch_and_sequence_only)
 Test(model_data, last_byte_of_the_shortest_text_is_a_target)
 {
   uint8_t text[5] = {9, 8, 7, 6, 5};
-  zp_gpt_options o = {.shape = {1, 8, 2, 4, 1}, .data = {text, 5, 5}};
+  zp_gpt_options o = {.shape = {1, 8, 2, 4, 1, 0}, .data = {text, 5, 5}};
   for (int64_t step = 0; step < 50; step++) { /* one window only, whatever is drawn */
     int32_t token[4], target[4];
     zp_gpt_read(&o, step, 4, token, target);
@@ -175,7 +175,7 @@ Test(model_data, last_byte_of_the_shortest_text_is_a_target)
 
 Test(model_data, varying_shapes_shorten_the_context_by_micro_batch)
 {
-  zp_gpt_options o = {.shape = {1, 8, 2, 64, 1}, .vary_shapes = 1};
+  zp_gpt_options o = {.shape = {1, 8, 2, 64, 1, 0}, .vary_shapes = 1};
   cr_assert(zp_gpt_context_of(&o, 3) == 64 && zp_gpt_context_of(&o, 4) == 56);
   cr_assert(zp_gpt_context_of(&o, 5) == 48);
   o.shape.context = 1;
