@@ -18,17 +18,18 @@ static json_t *config_json(const zp_options *o, const zp_config *cfg)
       cfg->optgroups, "tied_keys", cfg->tied_keys, "entries", cfg->n_params);
 }
 
-static json_t *flats_json(const zp_rank_plan *p)
+static json_t *flats_json(const zp_config *cfg, const zp_rank_plan *p)
 {
   json_t *list = json_array();
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_flat *f = &p->lay.flat[k];
     json_array_append_new(
         list,
-        json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I}", "group", zp_group_name(f->group),
-                  "members", f->members, "optgroup", f->optgroup, "tied", f->tied, "use", f->use,
-                  "elements", (json_int_t)f->numel, "capacity", (json_int_t)f->capacity, "buckets",
-                  (json_int_t)zp_buckets(f), "shard", (json_int_t)zp_shard(f)));
+        json_pack("{s:s, s:i, s:i, s:s, s:i, s:i, s:I, s:I, s:I, s:I}", "group",
+                  zp_group_name(f->group), "members", f->members, "optgroup", f->optgroup, "dtype",
+                  zp_precision_name(zp_dtype_of(f->fp32, cfg->precision)), "tied", f->tied, "use",
+                  f->use, "elements", (json_int_t)f->numel, "capacity", (json_int_t)f->capacity,
+                  "buckets", (json_int_t)zp_buckets(f), "shard", (json_int_t)zp_shard(f)));
   }
   return list;
 }
@@ -145,7 +146,7 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_rank_plan
   rank = json_pack("{s:i, s:i, s:i, s:i, s:I, s:I, s:o, s:o, s:o}", "rank", p->rank, "pp", p->at.pp,
                    "dp", p->at.dp, "tp", p->at.tp, "ops", (json_int_t)step_ops, "alive",
                    (json_int_t)zp_alive(cfg->pp, cfg->micro_batches, p->at.pp), "flats",
-                   flats_json(p), "entries", entries_json(o, cfg, p), "ledger", groups);
+                   flats_json(cfg, p), "entries", entries_json(o, cfg, p), "ledger", groups);
   json_object_set_new(rank, "memory",
                       json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "parameters",
                                 (json_int_t)p->memory.params, "window",

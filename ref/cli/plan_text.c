@@ -86,15 +86,17 @@ static void print_warning(const zp_config *cfg, const zp_rank_plan *p)
 static void print_flats(const zp_options *o, const zp_config *cfg, const zp_rank_plan *p)
 {
   printf("Partition of pipeline stage %d\n", (int)p->at.pp);
-  printf("  flat  over  optgroup  tied  %14s  %8s  %12s  %12s\n", "elements", "buckets", "part",
-         "shard");
+  printf("  flat  over  optgroup  dtype  tied  %14s  %8s  %12s  %12s\n", "elements", "buckets",
+         "part", "shard");
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_flat *f = &p->lay.flat[k];
     char tied[16] = "-";
     if (f->tied >= 0) snprintf(tied, sizeof tied, "%d", (int)f->tied);
-    printf("  %4d  %4s  %8d  %4s  %14lld  %8lld  %12lld  %12lld\n", (int)k, zp_group_name(f->group),
-           (int)f->optgroup, tied, (long long)f->numel, (long long)zp_buckets(f),
-           (long long)(f->numel > 0 ? zp_part(f, 0) : 0), (long long)zp_shard(f));
+    printf("  %4d  %4s  %8d  %5s  %4s  %14lld  %8lld  %12lld  %12lld\n", (int)k,
+           zp_group_name(f->group), (int)f->optgroup,
+           zp_precision_name(zp_dtype_of(f->fp32, cfg->precision)), tied, (long long)f->numel,
+           (long long)zp_buckets(f), (long long)(f->numel > 0 ? zp_part(f, 0) : 0),
+           (long long)zp_shard(f));
   }
   printf("\nEntries, in backward order\n");
   for (int32_t i = p->lay.n_params - 1; i >= 0; i--) {
