@@ -155,7 +155,7 @@ static int overflow_in(const zp_recipe *r, const zp_table *n, int32_t j)
   const zp_config *c = &n->cfg;
   const uint64_t h = zp_synth_mix(r->c.synth.seed, ZP_SYNTH_FOR_OVERFLOW);
   const int32_t from = (int32_t)(h / 7 % (uint64_t)c->dp);
-  const float large = ldexpf(0.75f, (c->precision == ZP_F16 ? 16 : 128) - last_scale(n));
+  const float large = ldexpf(0.75f, (zp_entry_dtype(c, j) == ZP_F16 ? 16 : 128) - last_scale(n));
   float *row[2] = {NULL, NULL};
   int32_t rows = 0;
   for (int32_t d = 0; d < c->dp && rows < 2; d++) {
@@ -209,7 +209,7 @@ int zp_conf_sum_overflows(const zp_table *n, int64_t step, int32_t log2_scale, i
       *entry = j;
       *element = e;
       if (ldexp(magnitude(n, step, j, 0, e), log2_scale) >=
-          ldexp(1, c->precision == ZP_F16 ? 16 : 128))
+          ldexp(1, zp_entry_dtype(c, j) == ZP_F16 ? 16 : 128))
         return 1;
     }
   }
@@ -311,6 +311,12 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
     snprintf(why, (size_t)cap, "fp32_gradients=1 is an engine's own choice, no field of a recipe");
     return NULL;
   }
+  for (int32_t j = 0; j < c->n_params; j++)
+    if (c->params[j].fp32) {
+      snprintf(why, (size_t)cap, "parameter %d has the flag w (fp32), which no field of a case is",
+               j);
+      return NULL;
+    }
   if (too_much(r, why, cap)) return NULL;
   n = zp_table_new(c, r->c.steps);
   if (n == NULL) {

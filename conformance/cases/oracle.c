@@ -38,20 +38,20 @@ static json_t *hexes(const float *x, int64_t n, int32_t log2)
   return list;
 }
 
-/* x as a parameter of the precision would hold it. */
-static double as_parameter(int32_t precision, double x)
+/* x as a parameter of the dtype would hold it. */
+static double as_parameter(int32_t dtype, double x)
 {
   const float master = (float)x;
   uint32_t bits;
   float out;
-  zp_round_to(precision, &master, 1, &bits, 0);
-  zp_widen_from(precision, &bits, 0, 1, &out);
+  zp_round_to(dtype, &master, 1, &bits, 0);
+  zp_widen_from(dtype, &bits, 0, 1, &out);
   return (double)out;
 }
 
 /* What an element may be: its master ± slack, those as parameters, its moments ± slack. */
-static void add_bounds(const oracle *o, json_t *copy, const float *const state[3],
-                       const zp_slack *s, int64_t n)
+static void add_bounds(int32_t dtype, json_t *copy, const float *const state[3], const zp_slack *s,
+                       int64_t n)
 {
   static const char *const names[8] = {"master_low",    "master_high",   "moment1_low",
                                        "moment1_high",  "moment2_low",   "moment2_high",
@@ -63,8 +63,7 @@ static void add_bounds(const oracle *o, json_t *copy, const float *const state[3
     for (int32_t k = 0; k < 6; k++) {
       const double x = (double)state[k / 2][i] + (k % 2 == 0 ? -slack[k / 2] : slack[k / 2]);
       json_array_append_new(list[k], zp_conf_hex(x));
-      if (k < 2)
-        json_array_append_new(list[6 + k], zp_conf_hex(as_parameter(o->n->cfg.precision, x)));
+      if (k < 2) json_array_append_new(list[6 + k], zp_conf_hex(as_parameter(dtype, x)));
     }
   }
   for (int32_t i = 0; i < 8; i++) json_object_set_new(copy, names[i], list[i]);
@@ -81,7 +80,7 @@ static json_t *copy_json(const oracle *o, int32_t j, int32_t t, int32_t e, int32
                          int32_t skipped)
 {
   const zp_param *p = &o->n->cfg.params[j];
-  const int32_t home = zp_synth_use_of(&o->n->cfg, j).home;
+  const int32_t home = zp_synth_use_of(&o->n->cfg, j).home, dtype = zp_entry_dtype(&o->n->cfg, j);
   const void *param = zp_serial_get(o->serial, ZP_WHAT_PARAMETER, j, t, e);
   const float *const state[3] = {zp_serial_get(o->serial, ZP_WHAT_MASTER, j, t, e),
                                  zp_serial_get(o->serial, ZP_WHAT_MOMENT1, j, t, e),
@@ -90,7 +89,7 @@ static json_t *copy_json(const oracle *o, int32_t j, int32_t t, int32_t e, int32
   float *wide = calloc((size_t)p->numel + 1, sizeof *wide);
   json_t *copy = json_object();
   if (wide == NULL) return copy;
-  zp_widen_from(o->n->cfg.precision, param, 0, p->numel, wide);
+  zp_widen_from(dtype, param, 0, p->numel, wide);
   json_object_set_new(copy, "parameter", hexes(wide, p->numel, 0));
   free(wide);
   if (p->frozen) return copy;
@@ -101,7 +100,7 @@ static json_t *copy_json(const oracle *o, int32_t j, int32_t t, int32_t e, int32
     json_object_set_new(
         copy, "gradient",
         hexes(zp_serial_get(o->serial, ZP_WHAT_GRADIENT, j, t, e), p->numel, -log2));
-  if (has_slack(slack, p->numel)) add_bounds(o, copy, state, slack, p->numel);
+  if (has_slack(slack, p->numel)) add_bounds(dtype, copy, state, slack, p->numel);
   return copy;
 }
 
@@ -179,8 +178,8 @@ static double loss_slack(const oracle *o, int64_t step, int32_t stage, int64_t g
     if (p->stage != stage || x == NULL) continue;
     for (int64_t i = 0; i < p->numel; i++) {
       const double w = (double)o->master[at][i], d = o->slack[at][i].master;
-      const double low = as_parameter(c->precision, w - d),
-                   high = as_parameter(c->precision, w + d);
+      const double low = as_parameter(zp_entry_dtype(c, j), w - d),
+                   high = as_parameter(zp_entry_dtype(c, j), w + d);
       sum += fabs((double)x[i]) * fmax(fabs(low), fabs(high));
       off += fabs((double)x[i]) * (high - low);
       n++;

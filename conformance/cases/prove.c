@@ -67,10 +67,12 @@ static int holds(const zp_config *c, format f, double x)
          divides(f, x / D, M) && divides(f, x / M, D);
 }
 
-static int subset_holds(const prover *p, const part *parts, int32_t n, uint32_t subset)
+/* dtype: of the entry. */
+static int subset_holds(const prover *p, int32_t dtype, const part *parts, int32_t n,
+                        uint32_t subset)
 {
   const zp_config *c = &p->n->cfg;
-  const format narrow = format_of(c->precision), wide = format_of(ZP_F32);
+  const format narrow = format_of(dtype), wide = format_of(ZP_F32);
   double sum = 0;
   int64_t mb = -1;
   int32_t same = 1, one = (subset & (subset - 1)) == 0;
@@ -114,7 +116,8 @@ static int prove_sum(const prover *p, int64_t step, int32_t j, int32_t t, int32_
   part parts[MOST_PARTS];
   int32_t n;
   int bad = gather(p, step, j, t, e, i, log2, parts, &n);
-  for (uint32_t s = 1; !bad && s < (uint32_t)1 << n; s++) bad = !subset_holds(p, parts, n, s);
+  for (uint32_t s = 1; !bad && s < (uint32_t)1 << n; s++)
+    bad = !subset_holds(p, zp_entry_dtype(&p->n->cfg, j), parts, n, s);
   if (!bad) return 0;
   snprintf(p->why, (size_t)p->cap,
            "step %lld, entry %d, element %lld: a sum of its contributions, or a division by D or "

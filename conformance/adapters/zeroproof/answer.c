@@ -26,7 +26,7 @@ static json_t *parameters(const zp_rank_view *r)
     char name[24];
     if (wide == NULL) continue;
     snprintf(name, sizeof name, "p%d", j);
-    zp_widen_from(r->cfg->precision, r->param(r->holder, i), 0, n, wide);
+    zp_widen_from(zp_entry_dtype(r->cfg, j), r->param(r->holder, i), 0, n, wide);
     json_object_set_new(all, name, hexes(wide, n, 0));
     free(wide);
   }
