@@ -159,17 +159,18 @@ static double wire_bytes(const context *c, const zp_op *op)
 /* ---- Nodes ----------------------------------------------------------------------------------- */
 
 typedef struct bucket_sizes {
-  double whole, local, owned;      /* elements */
-  double precision, gradient, sum; /* bytes of an element */
+  double whole, local, owned;  /* elements */
+  double value, gradient, sum; /* bytes of an element */
 } bucket_sizes;
 
 static bucket_sizes sizes_of(const context *c, const rank_view *r, const zp_op *op)
 {
-  bucket_sizes s = {.precision = (double)zp_dtype_bytes(c->p->cfg->precision),
-                    .gradient = (double)zp_dtype_bytes(zp_block_gradients(&r->plan.block)),
-                    .sum = (double)zp_kept_sum_bytes(c->p->cfg->stage, c->p->cfg->reduce)};
+  bucket_sizes s = {.sum = (double)zp_kept_sum_bytes(c->p->cfg->stage, c->p->cfg->reduce)};
   const zp_config *cfg = &r->plan.block.cfg;
   if (op->flat < 0 || op->bucket < 0) return s;
+  const int32_t fp32 = r->plan.lay.flat[op->flat].fp32;
+  s.value = (double)zp_dtype_bytes(zp_dtype_of(fp32, cfg->precision));
+  s.gradient = (double)zp_dtype_bytes(zp_block_gradients(&r->plan.block, fp32));
   s.whole = (double)zp_whole_range(&r->plan.lay.flat[op->flat], op->bucket).count;
   s.local = (double)zp_local_range(cfg, &r->plan.lay, r->plan.block.at, op->flat, op->bucket).count;
   s.owned = (double)zp_owned_range(cfg, &r->plan.lay, r->plan.block.at, op->flat, op->bucket).count;
@@ -253,7 +254,7 @@ static zp_work communication(const context *c, int32_t i, const zp_op *op, int32
   case ZP_OP_META: return exchange(c, i, op, 256);
   case ZP_OP_P2P: return exchange(c, i, op, (double)c->size->activation_bytes);
   case ZP_OP_ALL_GATHER:
-    return all_gather(c, ZP_WORK_GATHER, extent_of(c, r, op), (double)op->count * s.precision);
+    return all_gather(c, ZP_WORK_GATHER, extent_of(c, r, op), (double)op->count * s.value);
   default: break;
   }
   if (op->what == ZP_WHAT_STATISTICS)
@@ -282,9 +283,9 @@ static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t 
     return kernels(c, ZP_WORK_MEAN, 1, s.local * (s.sum + (c->p->cfg->reduce == ZP_EXACT ? 4 : 0)));
   case ZP_OP_DECIDE: return kernels(c, ZP_WORK_DECIDE, 1, 0);
   case ZP_OP_UPDATE:
-    if (c->size->offload) return kernels(c, ZP_WORK_SCATTER, 1, s.local * 2 * s.precision);
-    return kernels(c, ZP_WORK_UPDATE, 1, s.local * (4 + 24 + s.precision));
-  case ZP_OP_ALL_GATHER: return kernels(c, ZP_WORK_SCATTER, 1, s.whole * 2 * s.precision);
+    if (c->size->offload) return kernels(c, ZP_WORK_SCATTER, 1, s.local * 2 * s.value);
+    return kernels(c, ZP_WORK_UPDATE, 1, s.local * (4 + 24 + s.value));
+  case ZP_OP_ALL_GATHER: return kernels(c, ZP_WORK_SCATTER, 1, s.whole * 2 * s.value);
   case ZP_OP_META: return kernels(c, ZP_WORK_DECIDE, 1, 0);
   default: break;
   }
@@ -299,8 +300,8 @@ static zp_work host_work(const context *c, int32_t i, const zp_op *op, int32_t p
   const bucket_sizes s = sizes_of(c, &c->rank[i], op);
   if (part == ZP_HB_HOST_UPDATE) /* gradients, masters and moments read; the latter written */
     return (zp_work){.kind = ZP_WORK_HOST_UPDATE,
-                     .seconds = s.local * (28 + s.precision) / c->m->figure[ZP_FIG_HOST_UPDATE]};
-  if (op->kind == ZP_OP_UPDATE) return transfer(c, ZP_WORK_FROM_HOST, s.local * s.precision);
+                     .seconds = s.local * (28 + s.value) / c->m->figure[ZP_FIG_HOST_UPDATE]};
+  if (op->kind == ZP_OP_UPDATE) return transfer(c, ZP_WORK_FROM_HOST, s.local * s.value);
   return transfer(c, ZP_WORK_TO_HOST, op->kind == ZP_OP_DECIDE ? 0 : s.local * 4);
 }
 

@@ -15,7 +15,7 @@
 int zp_cuda_counters(const zp_counters_job *job, zp_counters *counted, zp_error *err);
 
 /* Bytes per parameter of the least traffic of the engine's own work; -1: not known, with offload,
- * tensor or expert parallelism, replicas, tied or frozen parameters. */
+ * tensor or expert parallelism, replicas, tied or frozen parameters, or without parameters. */
 double zp_counters_ideal(const zp_counters_job *job);
 
 #endif

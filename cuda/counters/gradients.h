@@ -5,7 +5,7 @@
 
 #include "run.h"
 
-int32_t zp_counted_grad_dtype(const zp_counters_job *job);
+int32_t zp_counted_grad_dtype(const zp_counters_job *job, int32_t param);
 size_t zp_counted_grad_bytes(const zp_counters_job *job, int32_t param);
 /* 0, or non-zero on failure. */
 int zp_counted_gradients_open(zp_counted_rank *w);

@@ -1,7 +1,7 @@
 /* The least traffic of a step, by the formulas below: every array is read once and written once by
- * each pass that no other pass could include. Bytes per parameter, with p bytes of the precision
- * (bf16: 2), masters and moments in fp32, and D data-parallel ranks, of which each has 1/D of the
- * state (stage 0: all of it, D is 1 below):
+ * each pass that no other pass could include. Bytes per parameter, with p bytes of its dtype (bf16:
+ * 2), masters and moments in fp32, and D data-parallel ranks, of which each has 1/D of the state
+ * (stage 0: all of it, D is 1 below); of parameters of several dtypes the mean:
  *
  *   update                     reads gradient, master and moments, writes master, moments and
  *                              parameter                                        (28 + p) / D
@@ -56,14 +56,24 @@ static double of_reduction(const zp_counters_job *job, double g, double share)
   return M * g + (sum + (M - 1) * 2 * sum) * share;
 }
 
+static double of_entry(const zp_counters_job *job, int32_t j)
+{
+  const zp_config *c = job->cfg;
+  const double p = (double)zp_dtype_bytes(zp_entry_dtype(c, j));
+  const double g = (double)zp_dtype_bytes(zp_gradient_dtype(c, job->hyper, j));
+  const double share = c->stage == 0 ? 1 : 1.0 / c->dp;
+  const double mean = c->reduce == ZP_EXACT ? bytes_of_sum(c) + 4 : 4;
+  return of_reduction(job, g, share) + (mean + 28 + p) * share;
+}
+
 double zp_counters_ideal(const zp_counters_job *job)
 {
   const zp_config *c = job->cfg;
-  const double p = (double)zp_dtype_bytes(c->precision);
-  const double g =
-      (double)zp_dtype_bytes(zp_gradient_dtype(c->precision, job->hyper->fp32_gradients));
-  const double share = c->stage == 0 ? 1 : 1.0 / c->dp;
-  const double mean = c->reduce == ZP_EXACT ? bytes_of_sum(c) + 4 : 4;
+  double bytes = 0, params = 0;
   if (!is_known(job)) return -1;
-  return of_reduction(job, g, share) + (mean + 28 + p) * share;
+  for (int32_t j = 0; j < c->n_params; j++) {
+    bytes += (double)c->params[j].numel * of_entry(job, j);
+    params += (double)c->params[j].numel;
+  }
+  return params > 0 ? bytes / params : -1;
 }

@@ -17,12 +17,17 @@ enum { ACTIVATION = 4096 };
 
 /* ---- What the engine reports ----------------------------------------------------------------- */
 
+/* Does an ADD copy the entry's gradient as it is? */
+static int is_copy(const zp_counters_job *job, int32_t param)
+{
+  return job->cfg->stage == 2 && (!job->native || zp_counted_grad_dtype(job, param) == ZP_F32);
+}
+
 static int32_t use_of(const zp_counters_job *job, const zp_op *op)
 {
-  const int copies = job->cfg->stage == 2 && (!job->native || zp_counted_grad_dtype(job) == ZP_F32);
   if (!op) return ZP_COUNT_STAGED;
   switch (op->kind) {
-  case ZP_OP_ADD: return copies ? ZP_COUNT_COPIED : ZP_COUNT_ADD;
+  case ZP_OP_ADD: return is_copy(job, op->param) ? ZP_COUNT_COPIED : ZP_COUNT_ADD;
   case ZP_OP_REDUCE_SCATTER: return ZP_COUNT_REDUCE;
   case ZP_OP_ALL_REDUCE:
     return op->what == ZP_WHAT_STATISTICS ? ZP_COUNT_STATISTICS : ZP_COUNT_REDUCE;
@@ -82,7 +87,8 @@ static int first_values(void *ctx, int32_t param, void *data, cudaStream_t strea
   const zp_counted_rank *w = ctx;
   const zp_config *cfg = w->run->job->cfg;
   return (int)cudaMemsetAsync(
-      data, 0x3c, (size_t)(cfg->params[param].numel * zp_dtype_bytes(cfg->precision)), stream);
+      data, 0x3c, (size_t)(cfg->params[param].numel * zp_dtype_bytes(zp_entry_dtype(cfg, param))),
+      stream);
 }
 
 static int forward(void *ctx, const zp_cuda_call *call)
@@ -125,7 +131,7 @@ static int announce(zp_counted_rank *w, int32_t param, const zp_cuda_call *call)
   TRY(fill(w, param, call, &grad));
   const int64_t calls = zp_counted_calls(w), locks = w->locks;
   zp_count_host *h = &w->host;
-  TRY(zp_cuda_grad_ready(w->e, param, call->mb, grad, zp_counted_grad_dtype(w->run->job),
+  TRY(zp_cuda_grad_ready(w->e, param, call->mb, grad, zp_counted_grad_dtype(w->run->job, param),
                          call->stream));
   h->announcements++;
   h->announced_calls += zp_counted_calls(w) - calls;
@@ -227,8 +233,7 @@ static int read_layout(zp_counted_rank *w)
   for (int32_t i = 0; i < lay->n_params; i++) w->params += cfg->params[lay->first_param + i].numel;
   for (int32_t k = 0; k < lay->n_flats; k++) w->buckets += zp_buckets(&lay->flat[k]);
   if (zp_block_align(&b, h->entry_align)) return __LINE__;
-  b.fp32_gradients = h->fp32_gradients;
-  w->planned = zp_memory_of(&b.cfg, lay, h->slots, zp_block_gradients(&b));
+  w->planned = zp_memory_of(&b.cfg, lay, h->slots, h->fp32_gradients);
   zp_block_close(&b);
   w->allocated = zp_cuda_memory_of(w->e);
   return 0;

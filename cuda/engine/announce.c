@@ -52,10 +52,19 @@ static const char *dtype_name(int32_t dtype)
                             : "not a floating-point type";
 }
 
-static int refuse_gradient(zp_cuda *e, int32_t param, int32_t dtype, cudaStream_t stream)
+/* The entry; NULL: there is none of this number, which is refused later. */
+static const zp_param *entry_of(const zp_cuda *e, int32_t param)
+{
+  const zp_config *cfg = e->rank.plan.cfg;
+  return param >= 0 && param < cfg->n_params ? &cfg->params[param] : NULL;
+}
+
+/* An entry whose gradient was announced with another dtype, without an address, or on a stream that
+ * cannot be used; expected: its gradient's dtype. */
+static int refuse_gradient(zp_cuda *e, int32_t param, int32_t dtype, int32_t expected,
+                           cudaStream_t stream)
 {
   zp_cuda_rank *r = &e->rank;
-  const int32_t expected = zp_cuda_gradient_dtype(&r->plan);
   zp_cuda_enter(e);
   if (dtype == expected && stream != cudaStreamPerThread)
     zp_cuda_fail(r, ZP_E_ARRIVAL, "the address of entry %d's gradient is NULL", param);
@@ -67,7 +76,7 @@ static int refuse_gradient(zp_cuda *e, int32_t param, int32_t dtype, cudaStream_
   else
     zp_cuda_fail(r, ZP_E_ARRIVAL, "the dtype of entry %d's gradient: got %s, expected %s, %s",
                  param, dtype_name(dtype),
-                 r->opt.fp32_gradients ? "that of fp32_gradients" : "the configuration's precision",
+                 r->opt.fp32_gradients ? "that of fp32_gradients" : "the entry's",
                  dtype_name(expected));
   return zp_cuda_leave(e);
 }
@@ -75,12 +84,11 @@ static int refuse_gradient(zp_cuda *e, int32_t param, int32_t dtype, cudaStream_
 int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
                        cudaStream_t stream)
 {
-  const zp_config *cfg = e->rank.plan.cfg;
-  const int empty = param >= 0 && param < cfg->n_params && cfg->params[param].numel == 0;
+  const zp_param *p = entry_of(e, param);
+  const int32_t expected = p ? zp_block_gradients(&e->rank.plan.block, p->fp32) : dtype;
   const announcement a = {param, mb, ZP_CUDA_READY, grad, stream, NULL};
-  if (dtype != zp_cuda_gradient_dtype(&e->rank.plan) || (!grad && !empty) ||
-      stream == cudaStreamPerThread)
-    return refuse_gradient(e, param, dtype, stream);
+  if (dtype != expected || (!grad && !(p && p->numel == 0)) || stream == cudaStreamPerThread)
+    return refuse_gradient(e, param, dtype, expected, stream);
   return on_device(e, announce, &a);
 }
 
@@ -97,7 +105,7 @@ int zp_cuda_grad_buffer(zp_cuda *e, int32_t param, int64_t mb, cudaStream_t stre
   const announcement a = {param, mb, ZP_CUDA_AWAITED, NULL, stream, buffer};
   *buffer = NULL;
   if (stream == cudaStreamPerThread)
-    return refuse_gradient(e, param, zp_cuda_gradient_dtype(&e->rank.plan), stream);
+    return refuse_gradient(e, param, ZP_F32, ZP_F32, stream); /* there is no gradient yet */
   return on_device(e, announce, &a);
 }
 

@@ -56,7 +56,7 @@ static int first_values(void *ctx, int32_t param, void *data, cudaStream_t strea
 {
   const zp_engine *e = ctx;
   const zp_config *c = e->o.config;
-  const size_t n = (size_t)(c->params[param].numel * zp_dtype_bytes(c->precision));
+  const size_t n = (size_t)(c->params[param].numel * zp_dtype_bytes(zp_entry_dtype(c, param)));
   if (!e->o.first || !e->o.first[param]) return cudaMemsetAsync(data, 0, n, stream) != cudaSuccess;
   return cudaMemcpyAsync(data, e->o.first[param], n, cudaMemcpyDefault, stream) != cudaSuccess;
 }

@@ -25,7 +25,7 @@ zp_cuda_arrays zp_cuda_arrays_of(const zp_cuda *e, int32_t k)
                           .window = s->window,
                           .slot = slots > 0 ? e->buckets.slot : NULL,
                           .slots = slots,
-                          .slot_dtype = zp_cuda_slot_dtype(&e->rank)};
+                          .slot_dtype = zp_cuda_slot_dtype(&e->rank, k)};
 }
 
 const float *zp_cuda_gradients_at(const zp_cuda *e, int32_t k, zp_range r)

@@ -19,8 +19,9 @@ cudaStream_t zp_cuda_stream_of(const zp_cuda *e, zp_cuda_stream_kind kind);
  * or, if offloaded, pinned host memory. NULL: the rank does not have it. */
 typedef struct zp_cuda_arrays {
   float *master, *moment1, *moment2;
-  void *window;      /* stages 0, 1 */
-  void *const *slot; /* stage 2: all slots of the rank, of elements of slot_dtype; else NULL */
+  void *window; /* stages 0, 1 */
+  void *const
+      *slot; /* stage 2: all slots of the rank, its buckets' elements of slot_dtype; else NULL */
   int32_t slots, slot_dtype;
 } zp_cuda_arrays;
 zp_cuda_arrays zp_cuda_arrays_of(const zp_cuda *e, int32_t k);

@@ -204,16 +204,17 @@ static void convert(zp_cuda_gpt_work *w, zp_convert_params *p)
                                           (dim3){l.block, 1, 1}, args, l.shared, w->stream);
 }
 
-/* value[i] = entry first + i in fp32, i < n. */
-static void decode_entries(zp_cuda_gpt_work *w, int32_t first, int32_t n)
+/* value[i] = entry first + i in fp32, for i < n and entries whose field fp32 is `fp32`. */
+static void decode_some(zp_cuda_gpt_work *w, int32_t first, int32_t n, int32_t fp32)
 {
   zp_cuda_gpt *me = w->gpt;
   zp_convert_params p;
   memset(&p, 0, sizeof p);
-  p.dtype_in = me->o.cfg->precision;
+  p.dtype_in = zp_dtype_of(fp32, me->o.cfg->precision);
   p.dtype_out = ZP_F32;
   p.runs.n = n;
   for (int32_t i = 0; i < n; i++) {
+    if (me->o.cfg->params[first + i].fp32 != fp32) continue;
     p.runs.here[i].in = me->o.param[first + i];
     p.runs.here[i].out = me->value[i];
     p.runs.here[i].count = zp_gpt_numel(&me->gpt.shape, first + i);
@@ -221,21 +222,34 @@ static void decode_entries(zp_cuda_gpt_work *w, int32_t first, int32_t n)
   convert(w, &p);
 }
 
-/* Rounds dvalue[i], the gradient of entry first + i, once. */
-static void deliver(zp_cuda_gpt_work *w, int32_t first, int32_t n, void *const *grad)
+/* A launch converts entries of one dtype. */
+static void decode_entries(zp_cuda_gpt_work *w, int32_t first, int32_t n)
+{
+  for (int32_t fp32 = 0; fp32 < 2; fp32++) decode_some(w, first, n, fp32);
+}
+
+/* Rounds dvalue[i], the gradient of entry first + i, once, of the same entries. */
+static void deliver_some(zp_cuda_gpt_work *w, int32_t first, int32_t n, int32_t fp32,
+                         void *const *grad)
 {
   zp_cuda_gpt *me = w->gpt;
   zp_convert_params p;
   memset(&p, 0, sizeof p);
   p.dtype_in = ZP_F32;
-  p.dtype_out = me->o.cfg->precision;
+  p.dtype_out = zp_dtype_of(fp32, me->o.cfg->precision);
   p.runs.n = n;
   for (int32_t i = 0; i < n; i++) {
+    if (me->o.cfg->params[first + i].fp32 != fp32) continue;
     p.runs.here[i].in = me->dvalue[i];
     p.runs.here[i].out = grad[first + i];
     p.runs.here[i].count = zp_gpt_numel(&me->gpt.shape, first + i);
   }
   convert(w, &p);
+}
+
+static void deliver(zp_cuda_gpt_work *w, int32_t first, int32_t n, void *const *grad)
+{
+  for (int32_t fp32 = 0; fp32 < 2; fp32++) deliver_some(w, first, n, fp32, grad);
 }
 
 /* An activation or its gradient, from or to a message. */

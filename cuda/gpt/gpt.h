@@ -10,8 +10,8 @@
 #include "../engine/engine.h"
 #include "product.h"
 
-/* All of it must outlive the stage. param: [entries] the stage's entries in device memory, in the
- * configuration's precision. refused: device memory; counts wrong messages. */
+/* All of it must outlive the stage. param: [entries] the stage's entries in device memory. refused:
+ * device memory; counts wrong messages. */
 typedef struct zp_cuda_gpt_options {
   const zp_gpt_options *gpt;
   const zp_config *cfg; /* its entries must be those of zp_gpt_list */

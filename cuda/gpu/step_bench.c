@@ -246,7 +246,7 @@ static int64_t planned(const bench *b, const zp_hyper *h)
   zp_block_rank block = zp_block_of(&b->cfg, 1, b->job.rank);
   zp_memory m;
   if (zp_block_align(&block, h->entry_align)) return -1;
-  m = zp_memory_of(&block.cfg, zp_cuda_layout_of(b->e), h->slots, b->cfg.precision);
+  m = zp_memory_of(&block.cfg, zp_cuda_layout_of(b->e), h->slots, h->fp32_gradients);
   zp_block_close(&block);
   return zp_memory_total(&m) - (b->offload ? m.state : 0); /* which is in host memory */
 }

@@ -67,8 +67,7 @@ static int walk_open(zp_hb_walk *b, zp_hb_plan *p, const zp_hb_case *c, int32_t 
   b->in_place = calloc(n + 1, 1);
   zp_config own = *p->cfg;
   if (c->own) own.params = c->own;
-  if (zp_early_open(&b->early, &own, &b->lay, zp_block_gradients(&b->block), c->early_bytes))
-    return -1;
+  if (zp_early_open(&b->early, &own, &b->lay, c->fp32_gradients, c->early_bytes)) return -1;
   if (!b->access || !b->param_at || !b->stream || !b->arrived || !b->staged || !b->in_place)
     return -1;
   for (size_t i = 0; i < n; i++)

@@ -15,14 +15,14 @@ int32_t zp_diff_is_partial(const zp_diff *t)
   return t->now.partial_gather && t->cfg->stage > 0 && bytes % ZP_VIEW_BYTES == 0;
 }
 
-int32_t zp_diff_grad_dtype(const zp_diff *t)
+int32_t zp_diff_grad_dtype(const zp_diff *t, int32_t param)
 {
-  return zp_gradient_dtype(t->cfg->precision, t->hyper->fp32_gradients);
+  return zp_gradient_dtype(t->cfg, t->hyper, param);
 }
 
 int64_t zp_diff_grad_bytes(const zp_diff_rank *w, int32_t param)
 {
-  return w->t->cfg->params[param].numel * zp_dtype_bytes(zp_diff_grad_dtype(w->t));
+  return w->t->cfg->params[param].numel * zp_dtype_bytes(zp_diff_grad_dtype(w->t, param));
 }
 
 void *zp_diff_grad(const zp_diff_rank *w, int32_t param, int64_t mb)
@@ -131,7 +131,7 @@ static int is_used(const zp_diff_rank *w, const zp_cuda_call *call, int32_t para
 static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
 {
   const zp_cuda_call *call = w->announce.call;
-  const int32_t dtype = zp_diff_grad_dtype(w->t);
+  const int32_t dtype = zp_diff_grad_dtype(w->t, param);
   const size_t bytes = (size_t)zp_diff_grad_bytes(w, param);
   const int32_t any = (int32_t)(zp_random_next(&w->announce.random[k]) % (uint64_t)w->streams);
   const int32_t gradual = w->t->now.gradual, s = w->t->now.hosts ? k : gradual ? 0 : any;
@@ -172,7 +172,7 @@ static void shuffle_nearby(zp_diff_rank *w)
   zp_announcer *a = &w->announce;
   int64_t *end = calloc((size_t)lay->n_params + 1, sizeof *end), total = 0, largest = 0;
   zp_early early = {0};
-  const int failed = !end || zp_early_open(&early, w->t->cfg, lay, zp_diff_grad_dtype(w->t), 0);
+  const int failed = !end || zp_early_open(&early, w->t->cfg, lay, w->t->hyper->fp32_gradients, 0);
   for (int32_t i = lay->n_params - 1; !failed && i >= 0; i--) {
     const int64_t bytes = early.range[i].bytes;
     end[i] = total += bytes;
@@ -261,9 +261,11 @@ static int open_producer(zp_diff_rank *w, int32_t set, int32_t s)
 int zp_announcer_open_streams(zp_diff_rank *w)
 {
   const zp_config *c = w->t->cfg;
-  const int64_t most = zp_most_numel(c, &zp_sim_rank(w->t->ref.sim, w->rank)->lay);
-  const size_t bytes = (size_t)(most > 0 ? most * zp_dtype_bytes(zp_diff_grad_dtype(w->t)) : 1);
   zp_announcer *a = &w->announce;
+  size_t bytes = 1; /* of the largest gradient */
+  for (int32_t i = 0; i < c->n_params; i++)
+    if (c->params[i].stage == w->at.pp && bytes < (size_t)zp_diff_grad_bytes(w, i))
+      bytes = (size_t)zp_diff_grad_bytes(w, i);
   a->sets = w->t->now.many_streams ? ZP_DIFF_SETS : 1;
   ZP_HOST_TRY(cudaEventCreateWithFlags(&a->made, cudaEventDisableTiming));
   if (w->t->now.waits_for_all)

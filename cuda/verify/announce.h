@@ -36,8 +36,8 @@ int64_t zp_diff_early_bytes(const zp_diff *t);
 /* At ZeRO stages 1 and 2, with aligned entries. */
 int32_t zp_diff_is_partial(const zp_diff *t);
 
-/* Of gradients. RED-1 */
-int32_t zp_diff_grad_dtype(const zp_diff *t);
+/* The dtype of an entry's gradient. RED-1 */
+int32_t zp_diff_grad_dtype(const zp_diff *t, int32_t param);
 /* The gradient of an entry that backward writes, and its size. */
 int64_t zp_diff_grad_bytes(const zp_diff_rank *w, int32_t param);
 void *zp_diff_grad(const zp_diff_rank *w, int32_t param, int64_t mb);

@@ -79,11 +79,12 @@ int zp_diff_compare_memory(zp_diff_rank *w)
         same_array(w, "second moments", k, a->moment2, b.moment2, a->extent))
       return 1;
   }
-  for (int32_t i = 0; i < r->lay.n_params; i++)
-    if (zp_first_difference(r->cfg->precision, r->param[i],
-                            zp_cuda_param(w->e, r->lay.first_param + i),
-                            r->cfg->params[r->lay.first_param + i].numel) >= 0)
-      return wrong(w, "STEP-8", "parameter", r->lay.first_param + i);
+  for (int32_t i = 0; i < r->lay.n_params; i++) {
+    const int32_t j = r->lay.first_param + i;
+    if (zp_first_difference(zp_entry_dtype(r->cfg, j), r->param[i], zp_cuda_param(w->e, j),
+                            r->cfg->params[j].numel) >= 0)
+      return wrong(w, "STEP-8", "parameter", j);
+  }
   return 0;
 }
 
@@ -201,11 +202,11 @@ int zp_diff_compare_allocation(zp_diff_rank *w)
   const zp_config *c = w->t->cfg;
   const zp_layout *lay = zp_cuda_layout_of(w->e);
   const zp_cuda_memory m = zp_cuda_memory_of(w->e);
-  const int32_t gradients = zp_diff_grad_dtype(w->t);
+  const int32_t fp32_gradients = w->t->hyper->fp32_gradients;
   zp_memory want = zp_memory_of(&zp_sim_rank(w->t->ref.sim, w->rank)->block.cfg, lay,
-                                w->t->hyper->slots, gradients);
+                                w->t->hyper->slots, fp32_gradients);
   zp_early early;
-  if (zp_early_open(&early, c, lay, gradients, zp_diff_early_bytes(w->t)))
+  if (zp_early_open(&early, c, lay, fp32_gradients, zp_diff_early_bytes(w->t)))
     return wrong(w, "STEP-1", "memory", 0);
   const int64_t ring = early.bytes;
   zp_early_close(&early);

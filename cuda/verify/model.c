@@ -238,7 +238,7 @@ static int first_values(void *ctx, int32_t param, void *data, cudaStream_t strea
   zp_diff_rank *w = ctx;
   const zp_diff *t = w->t;
   fill p = {data, t->ref.first[(int64_t)w->rank * t->cfg->n_params + param],
-            t->cfg->params[param].numel * zp_dtype_bytes(t->cfg->precision)};
+            t->cfg->params[param].numel * zp_dtype_bytes(zp_entry_dtype(t->cfg, param))};
   return zp_diff_launch(&fill_kernel, &p, stream);
 }
 
@@ -288,8 +288,8 @@ static int read_entries(zp_diff_rank *w, const zp_cuda_call *call)
   for (int32_t i = 0; i < lay->n_params; i++) {
     const int32_t param = lay->first_param + i;
     const zp_config *c = w->t->cfg;
-    reading p = {w->model.params[param], c->params[param].numel * zp_dtype_bytes(c->precision),
-                 &w->model.read};
+    const int64_t size = zp_dtype_bytes(zp_entry_dtype(c, param));
+    reading p = {w->model.params[param], c->params[param].numel * size, &w->model.read};
     ZP_HOST_TRY(zp_cuda_wait_params(w->e, &param, 1, call->stream));
     if (lay->spot[i].flat < 0 || p.n == 0) continue;
     simdev_tag(zp_hb_tag(ZP_HB_READ, w->steps_done, call->mb, param));

@@ -18,12 +18,12 @@ static void after_op(void *ctx, zp_rank *r, const zp_op *op)
 /* Keeps the model's values before the broadcasts, from which the engine begins. */
 static int keep_first(zp_diff *t)
 {
-  const int64_t size = zp_dtype_bytes(t->cfg->precision);
   for (int32_t r = 0; r < t->world; r++) {
     const zp_rank *rank = zp_sim_rank(t->ref.sim, r);
     for (int32_t i = 0; i < rank->lay.n_params; i++) {
       const int32_t p = rank->lay.first_param + i;
-      const size_t n = (size_t)(t->cfg->params[p].numel * size);
+      const size_t n =
+          (size_t)(t->cfg->params[p].numel * zp_dtype_bytes(zp_entry_dtype(t->cfg, p)));
       void *copy = malloc(n + 1);
       if (!copy) return -1;
       if (n > 0) memcpy(copy, rank->param[i], n);

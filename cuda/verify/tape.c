@@ -162,9 +162,10 @@ static int forward_tape(void *inst, zp_mb at, int32_t slot, const zp_message *re
   return 0;
 }
 
-static void compare(zp_diff *t, const char *ours, const char *theirs, int64_t n)
+static void compare(zp_diff *t, int32_t param, const char *ours, const char *theirs)
 {
-  const int32_t dtype = zp_diff_grad_dtype(t);
+  const int32_t dtype = zp_diff_grad_dtype(t, param);
+  const int64_t n = t->cfg->params[param].numel;
   const int64_t size = zp_dtype_bytes(dtype);
   float a[CHUNK], b[CHUNK];
   for (int64_t first = 0; first < n; first += CHUNK) {
@@ -188,7 +189,7 @@ static void arrive_tape(void *ctx, int32_t param, const void *grad)
   const zp_diff_rank *w = t->simulation.hosts[d->in->rank].w;
   if (w->announce.raw[param]) {
     const void *theirs = zp_diff_grad(w, param, d->mb);
-    compare(t, grad, theirs, t->cfg->params[param].numel);
+    compare(t, param, grad, theirs);
     grad = theirs;
   }
   d->to.arrive(d->to.ctx, param, grad);

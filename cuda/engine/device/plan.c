@@ -89,14 +89,24 @@ int64_t zp_cuda_flat_size(const zp_cuda_plan *p, int32_t i)
   return p->block.cfg.params[p->lay.first_param + i].numel;
 }
 
-int64_t zp_cuda_element_bytes(const zp_cuda_plan *p)
+int64_t zp_cuda_entry_bytes(const zp_cuda_plan *p, int32_t i)
 {
-  return zp_dtype_bytes(p->cfg->precision);
+  return zp_dtype_bytes(zp_entry_dtype(p->cfg, p->lay.first_param + i));
 }
 
-int32_t zp_cuda_gradient_dtype(const zp_cuda_plan *p)
+int32_t zp_cuda_value_dtype(const zp_cuda_plan *p, int32_t k)
 {
-  return zp_block_gradients(&p->block);
+  return zp_dtype_of(p->lay.flat[k].fp32, p->cfg->precision);
+}
+
+int64_t zp_cuda_value_bytes(const zp_cuda_plan *p, int32_t k)
+{
+  return zp_dtype_bytes(zp_cuda_value_dtype(p, k));
+}
+
+int32_t zp_cuda_gradient_dtype(const zp_cuda_plan *p, int32_t k)
+{
+  return zp_block_gradients(&p->block, p->lay.flat[k].fp32);
 }
 
 int64_t zp_cuda_divisor(const zp_cuda_plan *p)

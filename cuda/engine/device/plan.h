@@ -38,11 +38,14 @@ int zp_cuda_plan_invariant(const zp_cuda_plan *p, zp_error *err);
 /* The flat size of the stage's entry i. spec: PART-2 */
 int64_t zp_cuda_flat_size(const zp_cuda_plan *p, int32_t i);
 
-/* Bytes of an element of the precision. */
-int64_t zp_cuda_element_bytes(const zp_cuda_plan *p);
+/* Bytes of a value of the stage's entry i, which may be frozen. spec: PART-2 */
+int64_t zp_cuda_entry_bytes(const zp_cuda_plan *p, int32_t i);
 
-/* The dtype of gradients. RED-1 */
-int32_t zp_cuda_gradient_dtype(const zp_cuda_plan *p);
+/* Of flat group k: the dtype of values, bytes of one, and the dtype of gradients. spec: PART-2,
+ * RED-1 */
+int32_t zp_cuda_value_dtype(const zp_cuda_plan *p, int32_t k);
+int64_t zp_cuda_value_bytes(const zp_cuda_plan *p, int32_t k);
+int32_t zp_cuda_gradient_dtype(const zp_cuda_plan *p, int32_t k);
 
 /* D·M, by which sums are divided. RED-2 */
 int64_t zp_cuda_divisor(const zp_cuda_plan *p);

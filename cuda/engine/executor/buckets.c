@@ -32,10 +32,10 @@ int zp_cuda_buckets_open_flat(zp_cuda_buckets *b, int32_t k)
 int zp_cuda_buckets_open_slots(zp_cuda_buckets *b, zp_cuda_allocations *a)
 {
   const zp_cuda_plan *p = &b->r->plan;
-  const int64_t n = zp_slot_elements(&p->lay), size = zp_dtype_bytes(zp_cuda_slot_dtype(b->r));
+  const int64_t planned = zp_slot_bytes(p->cfg, &p->lay, p->block.fp32_gradients);
   for (int32_t i = 0; i < p->slots; i++) {
-    ZP_TRY(zp_cuda_allocate_more(a, &a->bytes.planned.slots, &b->slot[i],
-                                 n * zp_dtype_bytes(zp_cuda_gradient_dtype(p)), n * size));
+    ZP_TRY(zp_cuda_allocate_more(a, &a->bytes.planned.slots, &b->slot[i], planned,
+                                 zp_cuda_slot_bytes(b->r)));
     ZP_TRY(zp_cuda_create_event(b->r, &b->free[i]));
   }
   return 0;
@@ -72,14 +72,20 @@ int zp_cuda_buckets_end_step(const zp_cuda_buckets *b)
   return 0;
 }
 
-int32_t zp_cuda_slot_dtype(const zp_cuda_rank *r)
+int64_t zp_cuda_slot_bytes(const zp_cuda_rank *r)
 {
-  return r->opt.native ? ZP_F32 : zp_cuda_gradient_dtype(&r->plan);
+  const zp_cuda_plan *p = &r->plan;
+  return zp_slot_bytes(p->cfg, &p->lay, r->opt.native || p->block.fp32_gradients);
+}
+
+int32_t zp_cuda_slot_dtype(const zp_cuda_rank *r, int32_t k)
+{
+  return r->opt.native ? ZP_F32 : zp_cuda_gradient_dtype(&r->plan, k);
 }
 
 char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op, int64_t at)
 {
-  return (char *)b->slot[op->slot] + at * zp_dtype_bytes(zp_cuda_slot_dtype(b->r));
+  return (char *)b->slot[op->slot] + at * zp_dtype_bytes(zp_cuda_slot_dtype(b->r, op->flat));
 }
 
 /* The last reduction that the stream waits for already; NULL: there is no room to remember it. */

@@ -24,7 +24,7 @@ typedef struct zp_cuda_bucket {
 typedef struct zp_cuda_buckets {
   zp_cuda_rank *r;
   zp_cuda_bucket *flat; /* [lay.n_flats] */
-  /* [plan.slots] contributions, of zp_cuda_slot_dtype; the reduction that read them has ended;
+  /* [plan.slots] contributions; the reduction that read them has ended;
    * which of the step's reductions that was, from 1; 0: none yet */
   void **slot;
   cudaEvent_t *free;
@@ -46,9 +46,11 @@ void zp_cuda_buckets_begin_step(zp_cuda_buckets *b);
 /* 0; ZP_E_INTERNAL if a bucket is not closed, although all are reduced. STRM-1 */
 int zp_cuda_buckets_end_step(const zp_cuda_buckets *b);
 
-/* The dtype of a slot's elements: `native` sums travel as fp32, so that gradients are widened on
- * their way into the slot. RED-7 */
-int32_t zp_cuda_slot_dtype(const zp_cuda_rank *r);
+/* Bytes of a slot, which the buckets of all flat groups use in turn. */
+int64_t zp_cuda_slot_bytes(const zp_cuda_rank *r);
+/* The dtype of the contributions of flat group k in a slot: `native` sums travel as fp32, so that
+ * gradients are widened on their way into the slot. RED-7 */
+int32_t zp_cuda_slot_dtype(const zp_cuda_rank *r, int32_t k);
 /* A stage-2 op's slot, from element `at` on. */
 char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op, int64_t at);
 

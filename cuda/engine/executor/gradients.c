@@ -17,10 +17,10 @@ static const zp_cuda_plan *plan_of(const zp_cuda_gradients *g)
   return &g->ops->r->plan;
 }
 
-/* Of an element. */
-static int64_t gradient_bytes(const zp_cuda_gradients *g)
+/* Of an element of flat group k. */
+static int64_t gradient_bytes(const zp_cuda_gradients *g, int32_t k)
 {
-  return zp_dtype_bytes(zp_cuda_gradient_dtype(plan_of(g)));
+  return zp_dtype_bytes(zp_cuda_gradient_dtype(plan_of(g), k));
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -35,7 +35,7 @@ int zp_cuda_gradients_open(zp_cuda_gradients *g, const zp_cuda_ops *ops)
   g->entry = calloc((size_t)p->lay.n_params + 1, sizeof *g->entry);
   g->users = calloc((size_t)p->lay.n_params + 1, sizeof *g->users);
   if (!g->unused || !g->entry || !g->users ||
-      zp_early_open(&g->early, p->cfg, &p->lay, zp_cuda_gradient_dtype(p), ops->r->opt.early_bytes))
+      zp_early_open(&g->early, p->cfg, &p->lay, p->block.fp32_gradients, ops->r->opt.early_bytes))
     return zp_cuda_fail(ops->r, ZP_E_MEMORY, "no host memory for the gradients");
   return 0;
 }
@@ -154,13 +154,14 @@ static int64_t tail_of(const zp_cuda_plan *p, const zp_op *op, zp_range r)
   return p->cfg->stage == 2 && r.at + r.count == whole.real ? whole.count - whole.real : 0;
 }
 
-/* What takes a gradient into its slot, widened if need be, or into its window. */
-static const void *kernel_of(const zp_cuda_rank *r)
+/* What takes a gradient of flat group k into its slot, widened if need be, or into its window. */
+static const void *kernel_of(const zp_cuda_rank *r, int32_t k)
 {
   const zp_config *cfg = r->plan.cfg;
   if (cfg->stage == 2)
-    return zp_cuda_slot_dtype(r) == zp_cuda_gradient_dtype(&r->plan) ? zp_kernel_gather_copy
-                                                                     : zp_kernel_gather_ordered;
+    return zp_cuda_slot_dtype(r, k) == zp_cuda_gradient_dtype(&r->plan, k)
+               ? zp_kernel_gather_copy
+               : zp_kernel_gather_ordered;
   return cfg->reduce == ZP_EXACT ? zp_kernel_gather_exact : zp_kernel_gather_ordered;
 }
 
@@ -172,11 +173,12 @@ static int launch_add(const zp_cuda_gradients *g, const zp_op *op)
   const zp_range r = zp_add_range(&p->block.cfg, &p->lay, op);
   const int64_t own = own_of(g, op);
   const int exact = p->cfg->reduce == ZP_EXACT; /* limbs hold finite values only. STAT-3 */
-  zp_gather_params a = {.dtype = zp_cuda_gradient_dtype(p),
+  zp_gather_params a = {.dtype = zp_cuda_gradient_dtype(p, op->flat),
                         .first = p->cfg->stage == 2 || op->mb == 0,
                         .nonfinite = exact ? &o->memory->tally->nonfinite : NULL};
-  const void *kernel = kernel_of(o->r);
-  const char *in = s->grad ? (const char *)s->grad + op->offset * gradient_bytes(g) : NULL;
+  const void *kernel = kernel_of(o->r, op->flat);
+  const int64_t from = op->offset * gradient_bytes(g, op->flat);
+  const char *in = s->grad ? (const char *)s->grad + from : NULL;
   if (!is_in_place(s)) add_run(g, op, r.at, own, in, &a.runs);
   add_run(g, op, r.at + own, r.count - own + tail_of(p, op, r), NULL, &a.runs);
   if (a.runs.n == 0) return 0;
@@ -300,8 +302,8 @@ static int stage(zp_cuda_gradients *g, zp_cuda_entry *s)
   for (int32_t u = 0; u < n; u++)
     if (zp_early_overlap(&g->early, i, g->users[u]))
       ZP_TRY(wait_for_range(g, s, &g->entry[g->users[u]]));
-  ZP_CUDA(r, cudaMemcpyAsync(to, s->grad, (size_t)(numel * gradient_bytes(g)),
-                             cudaMemcpyDeviceToDevice, s->stream));
+  const size_t bytes = (size_t)(numel * gradient_bytes(g, p->lay.spot[i].flat));
+  ZP_CUDA(r, cudaMemcpyAsync(to, s->grad, bytes, cudaMemcpyDeviceToDevice, s->stream));
   s->grad = to;
   s->is_staged = 1;
   if (g->early.wraps) list_user(g, i);
@@ -388,7 +390,7 @@ static int is_in_buckets(const zp_cuda_gradients *g, int32_t i, const void *grad
 {
   const zp_layout *lay = &plan_of(g)->lay;
   const int32_t k = lay->spot[i].flat;
-  const int64_t slot = zp_slot_elements(lay) * zp_dtype_bytes(zp_cuda_slot_dtype(g->ops->r));
+  const int64_t slot = zp_cuda_slot_bytes(g->ops->r);
   char *window = g->ops->buffers->flat[k].window;
   const char *at = grad;
   for (int32_t n = 0; n < plan_of(g)->slots; n++) {
@@ -458,10 +460,10 @@ static int is_free(const zp_cuda_gradients *g, const zp_op *op)
 {
   const zp_config *cfg = plan_of(g)->cfg;
   const int32_t i = op->param - plan_of(g)->lay.first_param;
-  const int32_t dtype = zp_cuda_gradient_dtype(plan_of(g));
+  const int32_t dtype = zp_cuda_gradient_dtype(plan_of(g), op->flat);
   if (cfg->reduce == ZP_EXACT) return 0; /* limbs, or contributions that are checked (STAT-3) */
   if (cfg->stage < 2) return dtype == ZP_F32;
-  if (zp_cuda_slot_dtype(g->ops->r) != dtype) return 0;
+  if (zp_cuda_slot_dtype(g->ops->r, op->flat) != dtype) return 0;
   return op->count == zp_cuda_flat_size(plan_of(g), i) && !is_slot_taken(g, op);
 }
 

@@ -214,7 +214,7 @@ static int reduce_slot_natively(const zp_cuda_ops *o, const zp_op *op, float *su
 /* Stage 2: a micro-batch's bucket. */
 static int reduce_slot(const zp_cuda_ops *o, const zp_op *op)
 {
-  const int32_t dtype = zp_cuda_gradient_dtype(&o->r->plan);
+  const int32_t dtype = zp_cuda_gradient_dtype(&o->r->plan, op->flat);
   const char *slot = zp_cuda_slot(o->buckets, op, 0);
   char *sum = zp_cuda_sums_of(o->buffers, op->flat, owned_range(o, op));
   if (o->r->opt.native) return reduce_slot_natively(o, op, (float *)(void *)sum);

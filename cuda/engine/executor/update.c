@@ -9,13 +9,13 @@
 /* What the runs of one range refer to. */
 typedef struct runs_of {
   const zp_cuda_ops *o;
-  const char *from; /* the range, in the precision */
+  const char *from; /* the range, in the flat group's dtype */
   float *master;    /* the range, in fp32 */
 } runs_of;
 
 static void *param_at(const zp_cuda_ops *o, zp_piece g)
 {
-  return (char *)o->buffers->param[g.i] + g.offset * zp_cuda_element_bytes(&o->r->plan);
+  return (char *)o->buffers->param[g.i] + g.offset * zp_cuda_entry_bytes(&o->r->plan, g.i);
 }
 
 /* ---- Update ---------------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static void put_update(const void *ctx, zp_piece g, zp_memory_run *run)
 static void put_scatter(const void *ctx, zp_piece g, zp_memory_run *run)
 {
   const runs_of *c = ctx;
-  run->in = c->from + g.in * zp_cuda_element_bytes(&c->o->r->plan);
+  run->in = c->from + g.in * zp_cuda_entry_bytes(&c->o->r->plan, g.i);
   run->out = param_at(c->o, g);
 }
 
@@ -46,7 +46,7 @@ static int scatter(const zp_cuda_ops *o, const zp_op *op, zp_range r, const void
 {
   const zp_cuda_plan *plan = &o->r->plan;
   const runs_of c = {.o = o, .from = from};
-  zp_scatter_params p = {.bytes = (int32_t)zp_cuda_element_bytes(plan),
+  zp_scatter_params p = {.bytes = (int32_t)zp_cuda_value_bytes(plan, op->flat),
                          .gate = zp_cuda_gate(&o->r->progress)};
   int32_t i = plan->lay.n_params;
   while (zp_cuda_next_padded_runs(plan, op->flat, r, &i, NULL, put_scatter, &c, &p.runs)) {
@@ -63,7 +63,7 @@ static void *view_part(const zp_cuda_ops *o, const zp_op *op)
   const zp_cuda_plan *p = &o->r->plan;
   char *views = o->buffers->flat[op->flat].params;
   const zp_range own = zp_owned_range(&p->block.cfg, &p->lay, p->block.at, op->flat, op->bucket);
-  return views ? views + own.flat * zp_cuda_element_bytes(p) : NULL;
+  return views ? views + own.flat * zp_cuda_value_bytes(p, op->flat) : NULL;
 }
 
 /* Stage 0: directly into the parameters, too. */
@@ -91,7 +91,7 @@ int zp_cuda_update(const zp_cuda_ops *o, const zp_op *op)
                         .v = s->moment2 + r.at,
                         .divisor = gradient.divisor,
                         .real = r.real,
-                        .dtype = plan->cfg->precision};
+                        .dtype = zp_cuda_value_dtype(plan, op->flat)};
   int32_t i = plan->lay.n_params;
   if (o->r->opt.offload) return update_offloaded(o, op, r);
   if (plan->cfg->stage == 0) {
@@ -113,7 +113,7 @@ int zp_cuda_gather_params(const zp_cuda_ops *o, const zp_op *op)
   const zp_range r = zp_whole_range(&o->r->plan.lay.flat[op->flat], op->bucket);
   char *views = o->buffers->flat[op->flat].params;
   if (views) {
-    char *to = views + r.at * zp_cuda_element_bytes(&o->r->plan);
+    char *to = views + r.at * zp_cuda_value_bytes(&o->r->plan, op->flat);
     const int apart = zp_cuda_gathers_apart(o->gathers);
     if (apart && !offload) ZP_TRY(zp_cuda_gathers_after_update(o->gathers));
     ZP_TRY(zp_cuda_all_gather_on(o->comms, apart ? o->r->gather : o->r->reduce, op,
@@ -173,10 +173,11 @@ static void put_master(const void *ctx, zp_piece g, zp_memory_run *run)
 int zp_cuda_install_masters(const zp_cuda_ops *o)
 {
   const zp_cuda_plan *plan = &o->r->plan;
-  zp_gather_params p = {.dtype = plan->cfg->precision, .first = 1};
+  zp_gather_params p = {.first = 1};
   for (int32_t k = 0; k < plan->lay.n_flats; k++) {
     const zp_flat *f = &plan->lay.flat[k];
     const int64_t buckets = f->use == 0 ? zp_buckets(f) : 0;
+    p.dtype = zp_cuda_value_dtype(plan, k);
     for (int64_t b = 0; b < buckets; b++) {
       const zp_range r = zp_local_range(&plan->block.cfg, &plan->lay, plan->block.at, k, b);
       const runs_of c = {.o = o, .master = o->buffers->flat[k].master + r.at};

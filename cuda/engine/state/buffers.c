@@ -16,10 +16,12 @@ int zp_cuda_buffers_open(zp_cuda_buffers *b, zp_cuda_rank *r)
 }
 
 /* Masters, moments, and what travels to and from them. */
-static int open_pinned(zp_cuda_buffers *b, zp_cuda_allocations *a, zp_cuda_flat *s, int64_t extent)
+static int open_pinned(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_t k, int64_t extent)
 {
+  const int64_t size = zp_cuda_value_bytes(&b->r->plan, k);
+  zp_cuda_flat *s = &b->flat[k];
   ZP_TRY(zp_cuda_allocate_pinned(a, &s->gradient_host, extent, 4));
-  ZP_TRY(zp_cuda_allocate_pinned(a, &s->param_host, extent, zp_cuda_element_bytes(&b->r->plan)));
+  ZP_TRY(zp_cuda_allocate_pinned(a, &s->param_host, extent, size));
   ZP_TRY(zp_cuda_allocate_pinned(a, &s->master, extent, 4));
   ZP_TRY(zp_cuda_allocate_pinned(a, &s->moment1, extent, 4));
   return zp_cuda_allocate_pinned(a, &s->moment2, extent, 4);
@@ -39,10 +41,10 @@ int zp_cuda_buffers_open_flat(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_
   if (f->use != 0) return 0;
   if (zp_has_views(p->cfg, &p->lay, k))
     ZP_TRY(zp_cuda_allocate_zeros(a, &use->params, &s->params, zp_padded(f),
-                                  zp_cuda_element_bytes(p)));
+                                  zp_cuda_value_bytes(p, k)));
   if (p->cfg->reduce == ZP_EXACT && p->cfg->stage < 2)
     ZP_TRY(zp_cuda_allocate_zeros(a, &use->mean, &s->mean, extent, 4));
-  if (b->r->opt.offload) return open_pinned(b, a, s, extent);
+  if (b->r->opt.offload) return open_pinned(b, a, k, extent);
   ZP_TRY(zp_cuda_allocate_zeros(a, &use->state, &s->master, extent, 4));
   ZP_TRY(zp_cuda_allocate_zeros(a, &use->state, &s->moment1, extent, 4));
   return zp_cuda_allocate_zeros(a, &use->state, &s->moment2, extent, 4);
@@ -58,11 +60,11 @@ int zp_cuda_buffers_open_param(zp_cuda_buffers *b, zp_cuda_allocations *a, int32
   }
   const zp_spot *spot = &p->lay.spot[i];
   if (spot->flat >= 0 && b->flat[spot->flat].params) {
-    b->param[i] = (char *)b->flat[spot->flat].params + spot->start * zp_cuda_element_bytes(p);
+    b->param[i] = (char *)b->flat[spot->flat].params + spot->start * zp_cuda_entry_bytes(p, i);
     return 0;
   }
   const int64_t numel = p->cfg->params[p->lay.first_param + i].numel;
-  const int64_t padded = zp_cuda_flat_size(p, i), size = zp_cuda_element_bytes(p);
+  const int64_t padded = zp_cuda_flat_size(p, i), size = zp_cuda_entry_bytes(p, i);
   zp_memory *use = &a->bytes.planned;
   if (padded == numel) return zp_cuda_allocate(a, &use->params, &b->param[i], numel, size);
   return zp_cuda_allocate_zeros(a, &use->params, &b->param[i], padded, size);

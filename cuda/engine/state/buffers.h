@@ -14,7 +14,7 @@ typedef struct zp_cuda_flat {
   /* (extent); NULL for a further use of a tied key, which the holder updates. mean: stages 0 and 1,
    * `exact` only */
   float *mean, *master, *moment1, *moment2;
-  void *params; /* (padded) all parameters, in the precision; NULL: entries have their own */
+  void *params; /* (padded) all parameters; NULL: entries have their own */
   /* offload: (extent) in pinned memory: copies of what the update reads, and the rounded masters */
   float *gradient_host;
   void *param_host;

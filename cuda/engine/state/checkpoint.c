@@ -111,12 +111,13 @@ static int write_bucket(zp_cuda_checkpoint *c, const zp_op *op)
 static int write_frozen(zp_cuda_checkpoint *c, const zp_op *op)
 {
   const zp_cuda_plan *p = &c->r->plan;
-  const int64_t numel = p->cfg->params[op->param].numel, size = zp_cuda_element_bytes(p);
+  const int32_t dtype = zp_entry_dtype(p->cfg, op->param);
+  const int64_t numel = p->cfg->params[op->param].numel, size = zp_dtype_bytes(dtype);
   const char *from = c->buffers->param[op->param - p->lay.first_param];
   for (int64_t at = 0; at < numel && !failed(c); at += BLOCK) {
     const int64_t n = zp_block(numel, at, BLOCK);
     ZP_TRY(zp_cuda_checkpoint_copy(c, c->narrow, from + at * size, (size_t)(n * size)));
-    zp_widen_from(p->cfg->precision, c->narrow, 0, n, c->block);
+    zp_widen_from(dtype, c->narrow, 0, n, c->block);
     put(c, op->param, op->what, at, n, c->block);
   }
   return 0;
@@ -166,14 +167,14 @@ static int read_flat(zp_cuda_checkpoint *c, int32_t k, int32_t what)
 static int read_param(zp_cuda_checkpoint *c, int32_t i)
 {
   const zp_cuda_plan *p = &c->r->plan;
-  const int32_t j = p->lay.first_param + i;
-  const int64_t numel = p->cfg->params[j].numel, size = zp_cuda_element_bytes(p);
+  const int32_t j = p->lay.first_param + i, dtype = zp_entry_dtype(p->cfg, j);
+  const int64_t numel = p->cfg->params[j].numel, size = zp_dtype_bytes(dtype);
   const int32_t what = p->cfg->params[j].frozen ? ZP_WHAT_PARAMETER : ZP_WHAT_MASTER;
   char *into = c->buffers->param[i];
   for (int64_t at = 0; at < numel; at += BLOCK) {
     const int64_t n = zp_block(numel, at, BLOCK);
     if (get(c, j, what, at, n)) return 0;
-    zp_round_to(p->cfg->precision, c->block, n, c->narrow, 0);
+    zp_round_to(dtype, c->block, n, c->narrow, 0);
     ZP_TRY(zp_cuda_checkpoint_copy(c, into + at * size, c->narrow, (size_t)(n * size)));
   }
   return 0;

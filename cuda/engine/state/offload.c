@@ -25,14 +25,15 @@ int zp_cuda_offload_open(zp_cuda_offload *o, zp_cuda_allocations *a)
   return zp_cuda_allocate_pinned(a, &o->groups, p->cfg->optgroups, sizeof *o->groups);
 }
 
-/* Elements of the widest bucket that is copied back. */
-static int64_t widest(const zp_cuda_plan *p)
+/* Bytes of the largest bucket that is copied back. */
+static int64_t largest(const zp_cuda_plan *p)
 {
   int64_t most = 0;
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_flat *f = &p->lay.flat[k];
     const int64_t n = zp_widest(f) / (p->cfg->stage == 0 ? 1 : f->members);
-    if (f->use == 0 && !zp_has_views(p->cfg, &p->lay, k) && n > most) most = n;
+    const int64_t bytes = n * zp_cuda_value_bytes(p, k);
+    if (f->use == 0 && !zp_has_views(p->cfg, &p->lay, k) && bytes > most) most = bytes;
   }
   return most;
 }
@@ -41,8 +42,7 @@ int zp_cuda_offload_open_landing(zp_cuda_offload *o, zp_cuda_allocations *a)
 {
   const zp_cuda_plan *p = &o->r->plan;
   for (int32_t i = 0; o->landings > 0 && i < 2; i++)
-    ZP_TRY(zp_cuda_allocate(a, &a->bytes.landing, &o->landing[i], widest(p),
-                            zp_cuda_element_bytes(p)));
+    ZP_TRY(zp_cuda_allocate(a, &a->bytes.landing, &o->landing[i], largest(p), 1));
   return 0;
 }
 
@@ -106,10 +106,10 @@ static int update_range(const zp_cuda_offload *o, const zp_op *op, zp_range r)
                             .master = s->master + r.at,
                             .m = s->moment1 + r.at,
                             .v = s->moment2 + r.at,
-                            .out = (char *)s->param_host + r.at * zp_cuda_element_bytes(p),
+                            .out = (char *)s->param_host + r.at * zp_cuda_value_bytes(p, op->flat),
                             .n = r.count,
                             .real = o->memory->state_host->decision.skipped ? 0 : r.real,
-                            .dtype = p->cfg->precision};
+                            .dtype = zp_cuda_value_dtype(p, op->flat)};
   zp_cuda_lock_release(&o->r->lock);
   zp_host_update_run(&u, o->r->opt.offload_threads);
   zp_cuda_lock_take(&o->r->lock);
@@ -120,7 +120,7 @@ int zp_cuda_offload_update(zp_cuda_offload *o, const zp_op *op, void *to)
 {
   const zp_cuda_plan *p = &o->r->plan;
   const zp_range r = zp_local_range(&p->block.cfg, &p->lay, p->block.at, op->flat, op->bucket);
-  const int64_t size = zp_cuda_element_bytes(p);
+  const int64_t size = zp_cuda_value_bytes(p, op->flat);
   const char *from = (const char *)o->buffers->flat[op->flat].param_host + r.at * size;
   const int32_t k = (int32_t)(o->n % 2);
   ZP_TRY(receive_decision(o));

@@ -38,6 +38,8 @@ static const wanted table[] = {
     {1, ZP_EXACT, 0, ZP_BF16, 1, 4, 76 + 106.0 / 4, 1, 1},
 };
 
+static zp_param one = {.numel = 5, .tied = -1};
+
 Test(ideal, each_configuration_has_the_figure_worked_out_by_hand)
 {
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -49,7 +51,9 @@ Test(ideal, each_configuration_has_the_figure_worked_out_by_hand)
                            .stage = w->stage,
                            .reduce = w->reduce,
                            .precision = w->precision,
-                           .micro_batches = w->M};
+                           .micro_batches = w->M,
+                           .params = &one,
+                           .n_params = 1};
     const zp_hyper hyper = {.fp32_gradients = w->fp32_gradients};
     const zp_counters_job job = {
         .cfg = &cfg, .hyper = &hyper, .native = w->native, .in_place = w->in_place};
@@ -58,18 +62,44 @@ Test(ideal, each_configuration_has_the_figure_worked_out_by_hand)
   }
 }
 
+/* Stage 2, `native`: 3 elements of bf16, whose gradients are widened, and 1 of fp32. */
+Test(ideal, parameters_of_two_dtypes_count_by_their_elements)
+{
+  const zp_param list[] = {{.numel = 3, .tied = -1}, {.numel = 1, .tied = -1, .fp32 = 1}};
+  const zp_config cfg = {.pp = 1,
+                         .dp = 4,
+                         .tp = 1,
+                         .ep = 1,
+                         .stage = 2,
+                         .precision = ZP_BF16,
+                         .micro_batches = 1,
+                         .params = list,
+                         .n_params = 2};
+  const zp_hyper hyper = {0};
+  const double bytes =
+      zp_counters_ideal(&(zp_counters_job){.cfg = &cfg, .hyper = &hyper, .native = 1});
+  cr_expect_float_eq(bytes, (3 * (6 + 34.0 / 4) + 36.0 / 4) / 4, 1e-12, "%.6f", bytes);
+}
+
 Test(ideal, none_is_known_for_other_configurations)
 {
   const zp_param frozen = {.numel = 1, .tied = -1, .frozen = 1};
-  const zp_config plain = {.pp = 1, .dp = 4, .tp = 1, .ep = 1, .stage = 2, .micro_batches = 1};
-  zp_config cfg[4] = {plain, plain, plain, plain};
+  const zp_config plain = {.pp = 1,
+                           .dp = 4,
+                           .tp = 1,
+                           .ep = 1,
+                           .stage = 2,
+                           .micro_batches = 1,
+                           .params = &one,
+                           .n_params = 1};
+  zp_config cfg[5] = {plain, plain, plain, plain, plain};
   const zp_hyper hyper = {0}, replicas = {.replicas = 2};
   cfg[0].tp = 2;
   cfg[1].ep = 2;
   cfg[2].tied_keys = 1;
   cfg[3].params = &frozen;
-  cfg[3].n_params = 1;
-  for (int i = 0; i < 4; i++)
+  cfg[4].n_params = 0;
+  for (int i = 0; i < 5; i++)
     cr_expect(zp_counters_ideal(&(zp_counters_job){.cfg = &cfg[i], .hyper = &hyper}) < 0);
   cr_expect(zp_counters_ideal(&(zp_counters_job){.cfg = &plain, .hyper = &replicas}) < 0);
   cr_expect(zp_counters_ideal(&(zp_counters_job){.cfg = &plain, .hyper = &hyper, .offload = 1}) <

@@ -41,12 +41,13 @@ static inline void take_picture(void *ctx, zp_sim *ref, int32_t step)
   for (int32_t r = 0; r < zp_world(&c->cfg); r++) {
     const zp_rank *rank = zp_sim_rank(ref, r);
     picture *p = &pictures[step + 1][r];
-    const int64_t size = zp_dtype_bytes(rank->cfg->precision);
     memset(p, 0, sizeof *p);
     p->scaler = rank->scaler;
-    for (int32_t i = 0; i < rank->lay.n_params; i++)
-      p->param[i] = copy_of(rank->param[i],
-                            (size_t)(rank->cfg->params[rank->lay.first_param + i].numel * size));
+    for (int32_t i = 0; i < rank->lay.n_params; i++) {
+      const int32_t j = rank->lay.first_param + i;
+      const int64_t size = zp_dtype_bytes(zp_entry_dtype(rank->cfg, j));
+      p->param[i] = copy_of(rank->param[i], (size_t)(rank->cfg->params[j].numel * size));
+    }
     for (int32_t k = 0; k < rank->lay.n_flats; k++) {
       const zp_flat_state *f = &rank->flat[k];
       const float *const state[PARTS] = {f->master, f->moment1, f->moment2};
@@ -106,7 +107,7 @@ static inline int64_t differing_in(const zp_diff_rank *w, const picture *p, int3
 {
   const zp_config *cfg = w->t->cfg;
   const zp_layout *lay = zp_cuda_layout_of(w->e);
-  const int64_t size = zp_dtype_bytes(cfg->precision);
+  const int64_t size = zp_dtype_bytes(zp_dtype_of(lay->flat[k].fp32, cfg->precision));
   const zp_rank *ref = zp_sim_rank(w->t->ref.sim, w->rank);
   int64_t n = 0;
   int32_t i = lay->n_params;

@@ -139,8 +139,7 @@ Test(offload, equals_ref_in_every_stage_precision_and_reduction)
 /* Bytes: what left the device, and what is there for it. spec: OPT-5, STEP-1 */
 static int counts_memory(zp_diff_rank *w)
 {
-  const zp_memory planned =
-      zp_memory_of(w->t->cfg, zp_cuda_layout_of(w->e), 0, w->t->cfg->precision);
+  const zp_memory planned = zp_memory_of(w->t->cfg, zp_cuda_layout_of(w->e), 0, 0);
   const zp_cuda_memory m = zp_cuda_memory_of(w->e);
   const int64_t size = zp_dtype_bytes(w->t->cfg->precision);
   int64_t extent = 0;

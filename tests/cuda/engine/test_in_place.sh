@@ -51,10 +51,10 @@ same fp32_gradients_of_bf16_parameters_at_stage_1 '60 of 60' 1 0 stage=1 mb=4 bf
 same fp32_gradients_of_bf16_parameters_at_stage_2 '18 of 30' 1 0 bf16=1
 same fp32_gradients_of_bf16_parameters_on_two_ranks '36 of 60' 2 0 mb=4 bf16=1
 "$program" 1 0 bf16=2 >"$tmp/out" 2>&1
-[ $? -eq 3 ] && grep -q "got fp32, expected the configuration's precision, bf16" "$tmp/out"
+[ $? -eq 3 ] && grep -q "got fp32, expected the entry's, bf16" "$tmp/out"
 verdict $? another_dtype_is_refused "$(head -c 300 "$tmp/out" | tr '\n' ' ')"
 reference bf16=2 >"$tmp/out" 2>&1
-[ $? -eq 3 ] && grep -q "the gradient is fp32, and the configuration's precision is bf16" "$tmp/out"
+[ $? -eq 3 ] && grep -q "the gradient is fp32, and the entry's dtype is bf16" "$tmp/out"
 verdict $? another_dtype_is_refused_by_the_reference "$(head -c 300 "$tmp/out" | tr '\n' ' ')"
 
 # Without one of these the program has a race.

@@ -32,7 +32,7 @@ typedef struct job {
 static void add(job *j, zp_rank *r, const zp_op *op)
 {
   const int32_t i = op->param - r->lay.first_param;
-  const int32_t dtype = zp_block_gradients(&r->block);
+  const int32_t dtype = zp_block_gradients(&r->block, r->cfg->params[op->param].fp32);
   const int64_t size = zp_dtype_bytes(dtype), at = r->lay.spot[i].start + op->offset;
   const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
@@ -162,13 +162,14 @@ static void update(job *j, device *d, zp_rank *r, const zp_op *op)
   const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
   const zp_range here = zp_rank_range(r, op->flat, op->bucket);
-  const int64_t at = here.at, size = zp_dtype_bytes(r->cfg->precision);
+  const int32_t dtype = zp_dtype_of(f->fp32, r->cfg->precision);
+  const int64_t at = here.at, size = zp_dtype_bytes(dtype);
   zp_update_params p = {.step = &d->step, .group = d->group + f->optgroup};
   zp_memory_run run[RUNS];
   int32_t i = r->lay.n_params;
   zp_piece g;
   memset(run, 0, sizeof run);
-  p.dtype = r->cfg->precision;
+  p.dtype = dtype;
   /* `ordered`: the sums, which zp_kernel_mean_ordered leaves */
   p.grad = zp_held_of(r, op->flat, op->bucket, ZP_WHAT_GRADIENT);
   p.divisor = r->cfg->reduce == ZP_EXACT ? 0 : r->cfg->micro_batches * r->cfg->dp;
@@ -192,8 +193,10 @@ static void update(job *j, device *d, zp_rank *r, const zp_op *op)
 
 static void scatter(job *j, zp_rank *r, const zp_op *op)
 {
-  const zp_range whole = zp_whole_range(&r->lay.flat[op->flat], op->bucket);
-  zp_scatter_params p = {.bytes = (int32_t)zp_dtype_bytes(r->cfg->precision)};
+  const zp_flat *f = &r->lay.flat[op->flat];
+  const zp_range whole = zp_whole_range(f, op->bucket);
+  const int32_t dtype = zp_dtype_of(f->fp32, r->cfg->precision);
+  zp_scatter_params p = {.bytes = (int32_t)zp_dtype_bytes(dtype)};
   zp_memory_run run[RUNS];
   int32_t i = r->lay.n_params;
   zp_piece g;
@@ -276,8 +279,8 @@ static void same_rank(const zp_rank *a, const zp_rank *b, int64_t i)
     same_floats(s->moment2, t->moment2, s->extent, "moment 2", i);
   }
   for (int32_t p = 0; p < a->lay.n_params; p++) {
-    const int64_t bytes =
-        a->cfg->params[a->lay.first_param + p].numel * zp_dtype_bytes(a->cfg->precision);
+    const int32_t j = a->lay.first_param + p;
+    const int64_t bytes = a->cfg->params[j].numel * zp_dtype_bytes(zp_entry_dtype(a->cfg, j));
     cr_assert_eq(memcmp(a->param[p], b->param[p], (size_t)bytes), 0, "case %lld", (long long)i);
   }
 }

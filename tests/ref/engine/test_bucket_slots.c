@@ -41,12 +41,14 @@ static int32_t check_program(const zp_rank_plan *p, int32_t slots)
   return most;
 }
 
-static int64_t widest(const zp_layout *lay)
+/* Bytes of the bucket that takes most. */
+static int64_t largest(const zp_layout *lay, int32_t precision)
 {
   int64_t n = 0;
   for (int32_t k = 0; k < lay->n_flats; k++)
     for (int64_t b = 0; b < zp_buckets(&lay->flat[k]); b++) {
-      const int64_t here = zp_whole_range(&lay->flat[k], b).count;
+      const int64_t size = zp_dtype_bytes(lay->flat[k].fp32 ? ZP_F32 : precision);
+      const int64_t here = zp_whole_range(&lay->flat[k], b).count * size;
       if (here > n) n = here;
     }
   return n;
@@ -64,7 +66,7 @@ static int32_t check_rank(const zp_case *c, int32_t rank, int32_t wanted)
   const int32_t most = check_program(&p, slots);
   if (wanted == 0) cr_assert_eq(slots, most < 1 ? 2 : most + 1);
   else cr_assert_eq(slots, wanted > most ? wanted : most);
-  cr_assert_eq(p.memory.slots, slots * widest(&p.lay) * zp_dtype_bytes(c->cfg.precision));
+  cr_assert_eq(p.memory.slots, slots * largest(&p.lay, c->cfg.precision));
   zp_rank_plan_close(&p);
   return most;
 }

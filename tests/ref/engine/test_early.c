@@ -18,7 +18,9 @@ static int32_t below(int32_t n)
   return (int32_t)(rand() % n);
 }
 
-/* Two optimizer groups, a tied key, frozen and empty entries, and padding between entries. */
+static int32_t fp32_gradients;
+
+/* Two optimizer groups, a tied key, frozen, empty and fp32 entries, and padding between entries. */
 static void layout_of(unsigned seed)
 {
   zp_config padded;
@@ -40,11 +42,13 @@ static void layout_of(unsigned seed)
     own[j] = (zp_param){.numel = below(4) ? below(300) : below(3),
                         .optgroup = below(2),
                         .tied = -1,
-                        .frozen = below(6) == 0};
+                        .frozen = below(6) == 0,
+                        .fp32 = below(3) == 0};
     if (j % 11 == 5) own[j] = (zp_param){.numel = 40, .tied = 0};
     sized[j] = own[j];
     sized[j].numel = zp_flat_size(&own[j], 1 + seed % 9);
   }
+  fp32_gradients = below(3) == 0;
   padded = cfg;
   padded.params = sized;
   lay = (zp_layout){.flat = flat, .spot = spot, .cap_flats = ENTRIES, .cap_spots = ENTRIES};
@@ -53,7 +57,8 @@ static void layout_of(unsigned seed)
 
 static int64_t taken(int32_t j)
 {
-  const int64_t bytes = own[j].frozen ? 0 : own[j].numel * zp_dtype_bytes(cfg.precision);
+  const int32_t wide = own[j].fp32 || fp32_gradients || cfg.precision == ZP_F32;
+  const int64_t bytes = own[j].frozen ? 0 : own[j].numel * (wide ? 4 : 2);
   return (bytes + ZP_EARLY_ALIGN - 1) / ZP_EARLY_ALIGN * ZP_EARLY_ALIGN;
 }
 
@@ -104,7 +109,7 @@ Test(early, gradients_of_two_buckets_have_ranges_of_their_own)
     const int64_t given[] = {standard < all ? standard : all, all, largest, all, half, all};
     for (int32_t k = 0; k < 6; k++) {
       zp_early e;
-      cr_assert_eq(zp_early_open(&e, &cfg, &lay, cfg.precision, asked[k]), 0);
+      cr_assert_eq(zp_early_open(&e, &cfg, &lay, fp32_gradients, asked[k]), 0);
       cr_assert_eq(e.bytes, given[k], "seed %u, %lld: %lld, not %lld", seed, (long long)asked[k],
                    (long long)e.bytes, (long long)given[k]);
       cr_assert_eq(e.wraps, e.bytes < all);
