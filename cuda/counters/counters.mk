@@ -12,7 +12,7 @@ $(BUILD)/tests/cuda/counters/test_accesses: \
 	$(say) LD $@
 	$(call link,$(TSAN_CC),-pthread $(SIMDEV_WATCH) -lcriterion -lm)
 $(BUILD)/tests/cuda/counters/test_ideal: $(BUILD)/tests/cuda/counters/test_ideal.o \
-  $(BUILD)/cuda/counters/ideal.o
+  $(BUILD)/cuda/counters/ideal.o $(BUILD)/ref/plan/config.o
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) -lcriterion)
 

@@ -52,7 +52,7 @@ static const char *dtype_name(int32_t dtype)
                             : "not a floating-point type";
 }
 
-/* The entry; NULL: there is none of this number, which is refused later. */
+/* The entry, or NULL: no entry has this number, which is refused later. */
 static const zp_param *entry_of(const zp_cuda *e, int32_t param)
 {
   const zp_config *cfg = e->rank.plan.cfg;

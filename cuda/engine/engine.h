@@ -76,7 +76,7 @@ typedef struct zp_cuda_call {
  * stage, in any order, unless forward or a later callback has declared the entry unused. */
 typedef struct zp_cuda_model {
   void *ctx;
-  /* Queues the first values of entry `param` (of the precision) into `data` on `stream`. */
+  /* Queues the first values of entry `param` (of its dtype) into `data` on `stream`. */
   int (*first)(void *ctx, int32_t param, void *data, cudaStream_t stream);
   int (*forward)(void *ctx, const zp_cuda_call *call);
   int (*backward)(void *ctx, const zp_cuda_call *call);
@@ -216,8 +216,8 @@ int zp_cuda_wait_params(zp_cuda *e, const int32_t *params, int32_t n, cudaStream
  * after it. 0, or a negative status. spec: STEP-2 */
 int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream);
 
-/* The gradient of entry `param` of micro-batch mb: numel elements of dtype, the configuration's
- * precision, or with fp32_gradients fp32, at grad (NULL is allowed if numel is 0). Work already
+/* The gradient of entry `param` of micro-batch mb: numel elements of dtype, the entry's, or with
+ * fp32_gradients fp32, at grad (NULL is allowed if numel is 0). Work already
  * queued on `stream` makes it, after what the engine had queued on the compute stream when it
  * called backward; work queued on `stream` afterwards may overwrite it. `stream` is any of the
  * device but cudaStreamPerThread, also the legacy default one, is not being captured, and is not

@@ -93,8 +93,8 @@ typedef struct zp_engine_options {
   /* [config->n_params] names for errors and checkpoints, each once; below 48 bytes; outlive the
    * engine. NULL: "p0", "p1", … */
   const char *const *names;
-  /* [config->n_params] first values of this stage's entries, in the configuration's precision, read
-   * by zp_engine_create; cuda: in host or device memory, which work in other streams has finished
+  /* [config->n_params] first values of this stage's entries, each in its entry's dtype (config.h),
+   * read by zp_engine_create; cuda: in host or device memory, which work in other streams has finished
    * writing; other ranks' copies are made equal to the group's first one's (LEDG-5). NULL, or NULL
    * for an entry: zeros. */
   const void *const *first;
@@ -179,16 +179,16 @@ typedef struct zp_engine_state {
  * configuration differs from rank 0's; a rank that ended or did not join. */
 int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error *err);
 
-/* The storage of entry `param` (numel elements of the precision), NULL for another stage's and for
- * no entry. It stays where it is; zp_engine_step and zp_engine_load rewrite it. */
+/* The storage of entry `param` (numel elements of the entry's dtype), NULL for another stage's and
+ * for no entry. It stays where it is; zp_engine_step and zp_engine_load rewrite it. */
 void *zp_engine_param(const zp_engine *e, int32_t param);
 
 /* log2 of the loss scale, in the engine's memory, for work on a stream that waits for the last
  * zp_engine_step. The host does not block. */
 const int32_t *zp_engine_log2_scale(const zp_engine *e);
 
-/* The gradient of entry `param` in micro-batch mb: numel elements of dtype, the configuration's
- * precision, or ZP_F32 with hyper.fp32_gradients, at grad (NULL is allowed where numel is 0). Work
+/* The gradient of entry `param` in micro-batch mb: numel elements of dtype, the entry's, or
+ * ZP_F32 with hyper.fp32_gradients, at grad (NULL is allowed where numel is 0). Work
  * already queued on `stream` makes it, after the work of the last zp_engine_step (with callbacks:
  * after the call's `stream`); work queued on `stream` afterwards may overwrite it. ref: it may be
  * overwritten when the call has returned. Announce entries in any order, on any stream;
@@ -197,7 +197,7 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
                          void *stream);
 
 /* Where backward may write the gradient of entry `param` in micro-batch mb, to save its copy: numel
- * elements of the gradients' dtype, written by work queued on `stream` after the call.
+ * elements of the gradient's dtype, written by work queued on `stream` after the call.
  * The last zp_engine_step reads what the memory held before: make `stream` wait for that step's
  * stream (with callbacks: for the call's `stream`); the engine does not.
  * Then pass the returned address to zp_engine_grad_ready; another address, or
@@ -207,8 +207,8 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
  * NULL: announce the gradient from memory of your own. It is NULL
  *   after an error (zp_engine_why has a status other than ZP_OK),
  *   ref: at stages 0 and 1 for mb > 0;
- *   cuda: with exact sums; with native sums of 16-bit gradients; at stages 0 and 1 with 16-bit
- *   gradients;
+ *   cuda: with exact sums; with native sums of a 16-bit gradient; at stages 0 and 1 with a 16-bit
+ *   gradient;
  *   cuda, stage 2: for an entry that lies in several buckets, and while the bucket's memory waits
  *   for gradients of an earlier bucket, which it never does in backward order. spec: PART-8 */
 void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream);
@@ -298,8 +298,8 @@ int zp_engine_read_state(zp_engine *e, int32_t param, int32_t state, int64_t off
  * step: at stage 0 the whole reduction group, replicas, tp ranks of an entry that is not sharded,
  * and stages of a tied one; otherwise their copies differ from then on, which nothing reports.
  * Values are not checked: a second moment is to be at least 0. Parameters (zp_engine_param) keep
- * their values until the next step, which updates the masters and rounds them to the precision (a
- * skipped step only rounds them; ref: a skipped step leaves parameters alone); zp_engine_save
+ * their values until the next step, which updates the masters and rounds them to the entry's dtype
+ * (a skipped step only rounds them; ref: a skipped step leaves parameters alone); zp_engine_save
  * writes the new values, and zp_engine_load of that checkpoint makes the parameters theirs at
  * once. cuda: in may be host or device memory, which work in other streams has finished writing,
  * and may be overwritten when the call returns. spec: STEP-11 */
@@ -307,13 +307,14 @@ int zp_engine_write_state(zp_engine *e, int32_t param, int32_t state, int64_t of
                           const float *in);
 
 /* Writes a checkpoint below folder dir, or loads the current one from there (checkpoint.h): any
- * topology, stage, bucket and precision loads what any other has saved, ref or cuda. Collective,
- * between steps; all ranks need one file system: a save whose parts are in several folders fails,
- * and so does a load where a rank finds another checkpoint than rank 0. When it fails on one rank
- * it fails on all, and zp_engine_why says where and why. After a failed save the training state and
- * the checkpoint before are what they were, and the run goes on: the next save or load forgets the
- * error. A failed load leaves a mixture and ends the engine. cuda: work that reads parameters has
- * ended before a load. The checkpoint's hyperparameters replace those of the options (CKPT-10).
+ * topology, stage, bucket, precision and dtype of entries loads what any other has saved, ref or
+ * cuda. Collective, between steps; all ranks need one file system: a save whose parts are in
+ * several folders fails, and so does a load where a rank finds another checkpoint than rank 0. When
+ * it fails on one rank it fails on all, and zp_engine_why says where and why. After a failed save
+ * the training state and the checkpoint before are what they were, and the run goes on: the next
+ * save or load forgets the error. A failed load leaves a mixture and ends the engine. cuda: work
+ * that reads parameters has ended before a load. The checkpoint's hyperparameters replace those of
+ * the options (CKPT-10).
  * spec: CKPT-1 … CKPT-10 */
 int zp_engine_save(zp_engine *e, const char *dir);
 int zp_engine_load(zp_engine *e, const char *dir);

@@ -21,7 +21,7 @@ typedef struct zp_place_of {
 } zp_place_of;
 
 /* Receives the gradients of one backward: grad holds the entry's numel elements of the
- * configuration's precision, or of fp32 (zp_hyper.fp32_gradients), and stays readable and unwritten
+ * entry's dtype, or of fp32 (zp_hyper.fp32_gradients), and stays readable and unwritten
  * until the instance's next call. */
 typedef struct zp_sink {
   void *ctx;
@@ -40,13 +40,13 @@ typedef struct zp_workload {
   void *ctx; /* shared by all instances, read-only during a step */
 
   /* A new instance in *inst. params[j] is the storage of entry j (numel elements of the
-   * configuration's precision) for the stages opened, NULL for others; the engine rewrites it
+   * entry's dtype) for the stages opened, NULL for others; the engine rewrites it
    * between steps. Returns 0, or -1 when memory ran out. */
   int (*open)(void *ctx, const zp_config *cfg, zp_place_of where, const void *const *params,
               void **inst);
   void (*close)(void *inst);
 
-  /* Initial values: fills value[numel] (fp32, before rounding to the precision) of entry j for
+  /* Initial values: fills value[numel] (fp32, before rounding to its dtype) of entry j for
    * tensor-parallel index tp and expert index ep (0 when the entry has no such copy). Entries of
    * one tied key get the same values. */
   void (*init)(void *ctx, const zp_config *cfg, int32_t param, int32_t tp, int32_t ep,

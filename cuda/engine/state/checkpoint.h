@@ -24,7 +24,7 @@ typedef struct zp_cuda_checkpoint {
   /* NULL between saves and loads */
   zp_optim_state *optim; /* [optgroups] */
   float *block;          /* pinned */
-  void *narrow;          /* pinned; elements of the precision */
+  void *narrow;          /* pinned; elements of an entry's dtype */
 } zp_cuda_checkpoint;
 
 /* Around a SAVE or LOAD. */

@@ -81,8 +81,8 @@ Test(mixed, gpt_with_fp32_norms_equals_ref)
   zp_gpt_destroy(gpt);
 }
 
-/* Two slots of 16 bytes hold 8 numbers of bf16, or 4 of fp32. Each flat group lies in one array, and
- * the state is 12 bytes of each of the rank's 6 elements. */
+/* Each slot's 16 bytes hold 8 numbers of bf16, or 4 of fp32. Each flat group lies in one array,
+ * and the state is 12 bytes of each of the rank's 6 elements. */
 static int counts_memory(zp_diff_rank *w)
 {
   const zp_cuda_memory m = zp_cuda_memory_of(w->e);
