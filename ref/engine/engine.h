@@ -94,9 +94,9 @@ typedef struct zp_engine_options {
    * engine. NULL: "p0", "p1", … */
   const char *const *names;
   /* [config->n_params] first values of this stage's entries, each in its entry's dtype (config.h),
-   * read by zp_engine_create; cuda: in host or device memory, which work in other streams has finished
-   * writing; other ranks' copies are made equal to the group's first one's (LEDG-5). NULL, or NULL
-   * for an entry: zeros. */
+   * read by zp_engine_create; cuda: in host or device memory, which work in other streams has
+   * finished writing; other ranks' copies are made equal to the group's first one's (LEDG-5). NULL,
+   * or NULL for an entry: zeros. */
   const void *const *first;
   /* Gives all ranks the bytes that rank 0 has; 0, or non-zero when it failed. zp_job_exchange is
    * one. Called by zp_engine_create, more than once, and by zp_engine_load; by the reference not at

@@ -89,6 +89,8 @@ params\[0\]\.frozen: is a string|{"params": [{"numel": 1, "frozen": "no"}]}
 params\[1\] \(b\): stage|{"pp": 2, "params": [{"numel": 1, "stage": 1}, {"numel": 1, "name": "b"}]}
 params\[0\].*stage|{"params": [{"numel": 1, "stage": 5}]}
 tied|{"params": [{"numel": 1, "tied": 0}, {"numel": 2, "tied": 0}]}
+must agree in fp32|{"params": [{"numel": 1, "tied": 0}, {"numel": 1, "tied": 0, "fp32": true}]}
+params\[0\]\.fp32: is a string|{"params": [{"numel": 1, "fp32": "yes"}]}
 expert|{"params": [{"numel": 1, "tied": 0, "expert": true}]}
 optgroup|{"optgroups": 1, "params": [{"numel": 1, "optgroup": 3}]}
 elements of the whole model|{"tp": 1024, "params": [{"numel": 1099511627776, "sharded": true}]}
@@ -195,6 +197,13 @@ json config_is_read '.config.pp == 2 and .config.dp == 2 and .config.optgroups =
   plan --json --config "$tmp/c.json"
 json flags_override_the_file '.config.dp == 3 and .config.pp == 2' \
   plan --json --config "$tmp/c.json" --dp 3
+
+# Entries of two dtypes are two flat groups; their parameters take 4·4 and 8·2 bytes.
+mixed='{"stage":2,"precision":"bf16","params":[{"numel":8},{"numel":4,"fp32":true}]}'
+printf '%s' "$mixed" >"$tmp/c.json"
+json entries_of_two_dtypes_are_two_flat_groups '.rank[0] | .memory.parameters == 32 and
+  [.flats[] | [.dtype, .elements]] == [["fp32", 4], ["bf16", 8]]' \
+  plan --json --config "$tmp/c.json" --rank 0 --shards
 
 # Lines of standard input are answered one by one, whatever bytes are in them.
 recipe='precision=fp32,reduce=exact,M=1,bucket=4,pp=1,dp=1,tp=1,ep=1,stage=1,steps=1,list=3@0.0'
