@@ -16,7 +16,7 @@ cat >"$tmp/p.c" <<'X'
 #include <zeroproof.h>
 int main(void)
 {
-  const zp_param p[1] = {{10, 0, 0, -1, 0, 0, 0}};
+  const zp_param p[1] = {{10, 0, 0, -1, 0, 0, 0, 0}};
   zp_config cfg = {.pp = 1, .dp = 2, .tp = 1, .ep = 1, .stage = 2, .reduce = ZP_EXACT,
                    .precision = ZP_BF16, .optgroups = 1, .n_params = 1, .micro_batches = 3,
                    .bucket = 4, .align = 1, .params = p};

@@ -10,9 +10,9 @@
 enum { NUMEL = 120, CAP = 64 };
 
 /* Two stages; entries: dense, sharded, expert, two uses of a key on stage 0, one on stage 1. */
-static const zp_param list[6] = {{NUMEL, 0, 0, -1, 0, 0, 0}, {NUMEL, 0, 0, -1, 1, 0, 0},
-                                 {NUMEL, 0, 0, -1, 0, 1, 0}, {NUMEL, 0, 0, 0, 0, 0, 0},
-                                 {NUMEL, 0, 0, 0, 0, 0, 0},  {NUMEL, 1, 0, 0, 0, 0, 0}};
+static const zp_param list[6] = {{NUMEL, 0, 0, -1, 0, 0, 0, 0}, {NUMEL, 0, 0, -1, 1, 0, 0, 0},
+                                 {NUMEL, 0, 0, -1, 0, 1, 0, 0}, {NUMEL, 0, 0, 0, 0, 0, 0, 0},
+                                 {NUMEL, 0, 0, 0, 0, 0, 0, 0},  {NUMEL, 1, 0, 0, 0, 0, 0, 0}};
 
 static zp_config config(int32_t dp, int64_t M, int32_t precision)
 {

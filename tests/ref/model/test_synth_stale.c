@@ -6,7 +6,7 @@
 
 enum { DP = 3, M = 2, PART = 40, NUMEL = DP * PART, CAP = 64, DIVISOR = DP * M };
 
-static const zp_param list[1] = {{NUMEL, 0, 0, -1, 0, 0, 0}};
+static const zp_param list[1] = {{NUMEL, 0, 0, -1, 0, 0, 0, 0}};
 static const zp_config cfg = {.pp = 1,
                               .dp = DP,
                               .tp = 1,
