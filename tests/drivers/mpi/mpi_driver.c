@@ -35,13 +35,13 @@ static int32_t make_params(const zp_config *cfg, zp_param *p)
 {
   int32_t n = 0;
   for (int32_t s = 0; s < cfg->pp; s++) {
-    if (s == 0) p[n++] = (zp_param){23, s, 0, 0, 0, 0, 0};
-    p[n++] = (zp_param){31 + s, s, 0, -1, 0, 0, 0};
-    p[n++] = (zp_param){7, s, s % 2, -1, 1, 0, 0};
-    p[n++] = (zp_param){13, s, 0, -1, 0, 1, 0};
-    p[n++] = (zp_param){5, s, 0, -1, 0, 0, 1};
-    p[n++] = (zp_param){s % 2, s, 1, -1, 0, 0, 0};
-    if (s == cfg->pp - 1) p[n++] = (zp_param){23, s, 0, 0, 0, 0, 0};
+    if (s == 0) p[n++] = (zp_param){23, s, 0, 0, 0, 0, 0, 0};
+    p[n++] = (zp_param){31 + s, s, 0, -1, 0, 0, 0, 0};
+    p[n++] = (zp_param){7, s, s % 2, -1, 1, 0, 0, 0};
+    p[n++] = (zp_param){13, s, 0, -1, 0, 1, 0, 0};
+    p[n++] = (zp_param){5, s, 0, -1, 0, 0, 1, 0};
+    p[n++] = (zp_param){s % 2, s, 1, -1, 0, 0, 0, 0};
+    if (s == cfg->pp - 1) p[n++] = (zp_param){23, s, 0, 0, 0, 0, 0, 0};
   }
   return n;
 }
