@@ -40,8 +40,8 @@ static int check_callbacks(const zp_cuda_options *o, zp_error *err)
   return 0;
 }
 
-/* Gathers that write parameters directly: those of aligned entries, also of fp32 ones if those of the
- * precision are. */
+/* Gathers that write parameters directly: those of aligned entries. fp32 entries are aligned if
+ * those of the precision are. */
 static int check_partial(const zp_cuda_options *o, zp_error *err)
 {
   const int64_t align = o->entry_align == 0 ? 1 : o->entry_align;
