@@ -313,8 +313,8 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
   }
   for (int32_t j = 0; j < c->n_params; j++)
     if (c->params[j].fp32) {
-      snprintf(why, (size_t)cap, "parameter %d has the flag w (fp32), which no field of a case is",
-               j);
+      snprintf(why, (size_t)cap,
+               "parameter %d has the flag w: cases have no fp32 parameters beside others", j);
       return NULL;
     }
   if (too_much(r, why, cap)) return NULL;
