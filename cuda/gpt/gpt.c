@@ -13,6 +13,7 @@ enum { V = ZP_GPT_VOCAB, LENGTHS = 3 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
+/* zp_kernel_pack_operand is loaded as a library's kernels are: load_all. */
 int zp_cuda_gpt_load(void)
 {
   const void *const all[] = {zp_kernel_product,

@@ -2,8 +2,8 @@
  *
  * The stage's layers are those of ref/model/gpt.h: the same values are rounded at the same points,
  * all sums except those of matrix products are added in ref's order, and products are those of
- * product.h. With ref's product, loss and gradients have ref's bits; with another order of
- * additions they are within the bounds of spec/errors.md. spec: STEP-1, PIPE-6, ERR-1 */
+ * product.h. With ref's product of fp32 operands, loss and gradients have ref's bits; with another
+ * order of additions they are within the bounds of spec/errors.md. spec: STEP-1, PIPE-6, ERR-1 */
 #ifndef ZP_CUDA_GPT_H
 #define ZP_CUDA_GPT_H
 #include "../../ref/model/gpt.h"
@@ -11,7 +11,7 @@
 #include "product.h"
 
 /* All of it must outlive the stage. param: [entries] the stage's entries in device memory. refused:
- * device memory; counts wrong messages. */
+ * device memory; counts wrong messages. operands: of all products, as in zp_product. */
 typedef struct zp_cuda_gpt_options {
   const zp_gpt_options *gpt;
   const zp_config *cfg; /* its entries must be those of zp_gpt_list */
@@ -19,6 +19,7 @@ typedef struct zp_cuda_gpt_options {
   void *const *param;
   int32_t *refused;
   const zp_products *products;
+  int32_t operands;
 } zp_cuda_gpt_options;
 
 typedef struct zp_cuda_gpt zp_cuda_gpt;

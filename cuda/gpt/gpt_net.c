@@ -28,10 +28,12 @@ static void multiply(zp_cuda_gpt_work *w, const zp_product *p)
   if (!w->failed) w->failed = products->multiply(products->ctx, p, w->stream);
 }
 
-static zp_product product_of(int32_t name, int64_t M, int64_t N, int64_t K)
+static zp_product product_of(const zp_cuda_gpt_work *w, int32_t name, int64_t M, int64_t N,
+                             int64_t K)
 {
   PARAMS(zp_product, p);
   p.name = name;
+  p.operands = w->gpt->o.operands;
   p.M = M;
   p.N = N;
   p.K = K;
@@ -85,7 +87,7 @@ static void norm_backward(zp_cuda_gpt_work *w, float *dx, const float *dy, const
 static void linear(zp_cuda_gpt_work *w, int32_t name, float *y, const float *x, int32_t entry,
                    int64_t in, int64_t out)
 {
-  zp_product p = product_of(name, w->d.B * w->d.T, out, in);
+  zp_product p = product_of(w, name, w->d.B * w->d.T, out, in);
   p.c = y;
   p.ldc = out;
   p.a = x;
@@ -102,7 +104,7 @@ static void linear(zp_cuda_gpt_work *w, int32_t name, float *y, const float *x, 
 static void left_gradient(zp_cuda_gpt_work *w, int32_t name, float *dx, const float *dy,
                           const float *weights, int64_t in, int64_t out)
 {
-  zp_product p = product_of(ZP_PRODUCT_LEFT + name, w->d.B * w->d.T, in, out);
+  zp_product p = product_of(w, ZP_PRODUCT_LEFT + name, w->d.B * w->d.T, in, out);
   p.c = dx;
   p.ldc = in;
   p.a = dy;
@@ -118,7 +120,7 @@ static void left_gradient(zp_cuda_gpt_work *w, int32_t name, float *dx, const fl
 static void right_gradient(zp_cuda_gpt_work *w, int32_t name, float *dw, const float *x,
                            const float *dy, int64_t in, int64_t out)
 {
-  zp_product p = product_of(ZP_PRODUCT_RIGHT + name, in, out, w->d.B * w->d.T);
+  zp_product p = product_of(w, ZP_PRODUCT_RIGHT + name, in, out, w->d.B * w->d.T);
   p.c = dw;
   p.ldc = out;
   p.a = x;
@@ -210,11 +212,11 @@ static void attention(zp_cuda_gpt_work *w, float *y, float *p, const float *qkv)
   const zp_gpt_dims d = w->d;
   const int64_t T = d.T, hs = d.C / d.H;
   const zp_softmax_params s = softmax_of(w, p, NULL);
-  multiply_heads(w, product_of(ZP_PRODUCT_SCORES, T, T, hs), p, p_layout(d),
+  multiply_heads(w, product_of(w, ZP_PRODUCT_SCORES, T, T, hs), p, p_layout(d),
                  (head_operand){qkv, qkv_layout(d), 0},
                  (head_operand){qkv + d.C, qkv_layout(d), 1});
   zp_cuda_gpt_launch(w, zp_kernel_softmax, s.rows, &s);
-  multiply_heads(w, product_of(ZP_PRODUCT_MIX, T, hs, T), y, y_layout(d),
+  multiply_heads(w, product_of(w, ZP_PRODUCT_MIX, T, hs, T), y, y_layout(d),
                  (head_operand){p, p_layout(d), 0},
                  (head_operand){qkv + 2 * d.C, qkv_layout(d), 0});
 }
@@ -229,14 +231,14 @@ static void attention_backward(zp_cuda_gpt_work *w, float *dqkv, const float *dy
   const head_operand v_transposed = {qkv + 2 * d.C, qkv_layout(d), 1}, out = {dy, y_layout(d), 0};
   const head_operand p_transposed = {p, p_layout(d), 1};
   const head_operand ds = {s.dp, p_layout(d), 0}, ds_transposed = {s.dp, p_layout(d), 1};
-  multiply_heads(w, product_of(ZP_PRODUCT_LEFT + ZP_PRODUCT_MIX, T, T, hs), s.dp, p_layout(d), out,
-                 v_transposed);
-  multiply_heads(w, product_of(ZP_PRODUCT_RIGHT + ZP_PRODUCT_MIX, T, hs, T), dqkv + 2 * d.C,
+  multiply_heads(w, product_of(w, ZP_PRODUCT_LEFT + ZP_PRODUCT_MIX, T, T, hs), s.dp, p_layout(d),
+                 out, v_transposed);
+  multiply_heads(w, product_of(w, ZP_PRODUCT_RIGHT + ZP_PRODUCT_MIX, T, hs, T), dqkv + 2 * d.C,
                  qkv_layout(d), p_transposed, out);
   zp_cuda_gpt_launch(w, zp_kernel_softmax_backward, s.rows, &s);
-  multiply_heads(w, product_of(ZP_PRODUCT_LEFT + ZP_PRODUCT_SCORES, T, hs, T), dqkv, qkv_layout(d),
-                 ds, k);
-  multiply_heads(w, product_of(ZP_PRODUCT_RIGHT + ZP_PRODUCT_SCORES, T, hs, T), dqkv + d.C,
+  multiply_heads(w, product_of(w, ZP_PRODUCT_LEFT + ZP_PRODUCT_SCORES, T, hs, T), dqkv,
+                 qkv_layout(d), ds, k);
+  multiply_heads(w, product_of(w, ZP_PRODUCT_RIGHT + ZP_PRODUCT_SCORES, T, hs, T), dqkv + d.C,
                  qkv_layout(d), ds_transposed, q);
 }
 
@@ -310,7 +312,7 @@ void zp_cuda_gpt_block_backward(zp_cuda_gpt_work *w, float *dx, const float *dy,
 void zp_cuda_gpt_head(zp_cuda_gpt_work *w, const zp_gpt_head_kept *kept)
 {
   const int64_t C = w->d.C;
-  zp_product p = product_of(ZP_PRODUCT_HEAD, w->d.B * w->d.T, V, C);
+  zp_product p = product_of(w, ZP_PRODUCT_HEAD, w->d.B * w->d.T, V, C);
   norm(w, kept->norm, kept->mean, kept->rstd, kept->x, 0);
   p.c = kept->p;
   p.ldc = V;
@@ -350,7 +352,7 @@ void zp_cuda_gpt_head_backward(zp_cuda_gpt_work *w, float *dx, const int32_t *ta
 {
   const int64_t C = w->d.C;
   zp_entropy_params e = entropy_of(w, target, kept);
-  zp_product p = product_of(ZP_PRODUCT_LEFT + ZP_PRODUCT_HEAD, e.N, C, V);
+  zp_product p = product_of(w, ZP_PRODUCT_LEFT + ZP_PRODUCT_HEAD, e.N, C, V);
   e.dlogits = w->gpt->wide;
   e.state = state;
   zp_cuda_gpt_launch(w, zp_kernel_entropy_backward, e.N * V, &e);

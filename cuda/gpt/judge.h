@@ -1,5 +1,5 @@
 /* Checks matrix products of any size on the device: each element is compared with the exact sum of
- * its terms. spec: ERR-7 */
+ * its terms. spec: ERR-7, ERR-8 */
 #ifndef ZP_CUDA_JUDGE_H
 #define ZP_CUDA_JUDGE_H
 #include "product.h"

@@ -107,7 +107,16 @@ typedef struct zp_entropy_params {
   float mean;   /* 1/N in fp32 */
 } zp_entropy_params;
 
-/* The bound of an element's error: share·Σ|terms| + least. spec: ERR-7 */
+/* Packs the matrices of a product's operand, rounded to bf16: lines of `length` elements, `apart`
+ * elements apart in `in` (step: as in zp_product) and length_out in `out`. */
+typedef struct zp_pack_operand_params {
+  const float *in;
+  uint16_t *out;
+  int64_t outer, inner, lines, length, apart, length_out;
+  zp_product_stride step;
+} zp_pack_operand_params;
+
+/* The bound of an element's error: share·Σ|terms| + least. spec: ERR-7, ERR-8 */
 typedef struct zp_judge_product_params {
   zp_product p;
   double share, least;
@@ -121,6 +130,7 @@ zp_launch zp_launch_items(int64_t n);
 
 extern const void *const zp_kernel_product;
 extern const void *const zp_kernel_judge_product;
+extern const void *const zp_kernel_pack_operand;
 extern const void *const zp_kernel_convert;
 extern const void *const zp_kernel_read;
 extern const void *const zp_kernel_targets;

@@ -6,6 +6,7 @@
 
 ZP_KERNEL(product, zp_product, 1)
 ZP_KERNEL(judge_product, zp_judge_product_params, 1)
+ZP_KERNEL(pack_operand, zp_pack_operand_params, 1)
 ZP_KERNEL(convert, zp_convert_params, 1)
 ZP_KERNEL(read, zp_read_params, 1)
 ZP_KERNEL(targets, zp_targets_params, 1)

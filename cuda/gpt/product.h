@@ -24,11 +24,13 @@ typedef enum zp_product_name {
   ZP_PRODUCTS = 3 * ZP_PRODUCT_FORWARD
 } zp_product_name;
 
-/* outer·inner products in fp32. Each matrix of product (o,i) begins step.outer·o + step.inner·i
- * elements after that of the first product:
+/* outer·inner products with fp32 sums. Each matrix of product (o,i) begins step.outer·o +
+ * step.inner·i elements after that of the first product:
  *
  *   C(m,n) = bias(n) + Σ_k A(m,k)·B(k,n),  A(m,k) = a[m·am + k·ak],  B(k,n) = b[k·bk + n·bn]
  *
+ * stored: the type of A and B in memory, ZP_F32 or ZP_BF16. operands: ZP_F32; or ZP_BF16: elements
+ * of A and B that are not bf16 are first rounded to it (NUM-2, ERR-8).
  * C (M,N): rows ldc apart. One of am and ak is 1, and one of bk and bn. bias: (N), or NULL: zeros.
  * All pointers are to device memory; C overlaps nothing else. */
 typedef struct zp_product_stride {
@@ -39,20 +41,22 @@ typedef struct zp_product {
   int64_t M, N, K;
   float *c;
   int64_t ldc;
-  const float *a;
+  const void *a;
   int64_t am, ak;
-  const float *b;
+  const void *b;
   int64_t bk, bn;
   const float *bias;
   int64_t outer, inner;
   zp_product_stride step_a, step_b, step_c;
-  int32_t name; /* zp_product_name */
+  int32_t name;             /* zp_product_name */
+  int32_t stored, operands; /* zp_dtype */
 } zp_product;
 
 /* A GEMM backend. multiply: enqueues on `stream`; 0, or non-zero: it failed. Each addition is
- * rounded once to fp32, each term once or not at all; the order of additions is free (ERR-1).
- * loads: 1: CUDA may load a kernel at the first product of a shape, so a model multiplies each
- * shape once when it is opened (STRM-7). */
+ * rounded once to fp32, each term once or not at all; the order of additions is free (ERR-1). Of
+ * bf16 operands, tensor cores may add (ERR-8).
+ * loads: 1: the first product of a shape may load a kernel or allocate memory, so a model
+ * multiplies each shape once when it is opened (STRM-7). */
 typedef struct zp_products {
   void *ctx;
   int (*multiply)(void *ctx, const zp_product *p, cudaStream_t stream);

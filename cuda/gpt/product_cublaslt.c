@@ -1,30 +1,38 @@
-/* The matrix products by cuBLASLt: fp32 operands, fp32 sums ("pedantic": no TF32, no emulation, no
- * scheme with other sums than Σ a·b, so that ERR-1 holds whatever the order).
+/* The matrix products by cuBLASLt, with fp32 sums. fp32 operands: "pedantic", that is no TF32, no
+ * emulation, no scheme with other sums than Σ a·b, so that ERR-1 holds whatever the order. bf16
+ * operands: a kernel rounds them to memory of their own, and tensor cores multiply (ERR-8).
  *
  * cuBLASLt is column-major: it computes Cᵀ = Bᵀ·Aᵀ, so that our rows are its columns.
  *
  * If it has no algorithm for a shape (pedantic, odd lengths, aligned to 4 bytes), ref's product is
- * used, and zp_products_name reports it. spec: ERR-1, STRM-7 */
+ * used, and zp_products_name reports it. spec: ERR-1, ERR-8, STRM-7 */
 #include <cublasLt.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "product.h"
+#include "layers.h"
 
 /* WORKSPACE: NVIDIA's recommendation for sm_90. KNOWN: shapes whose algorithm is cached; a model
- * has 21 products, in up to three lengths of sequences. */
-enum { KNOWN = 128, LAYOUTS = 3 };
+ * has 21 products, in up to three lengths of sequences. LINE: packed lines have a multiple of 16
+ * bytes, for which tensor cores are fastest. */
+enum { KNOWN = 128, LAYOUTS = 3, LINE = 8 };
 #define WORKSPACE ((size_t)32 << 20)
 
 /* The key of an algorithm; no padding, compared as bytes. align: of a, b, c. */
 typedef struct key {
   int64_t rows[LAYOUTS], columns[LAYOUTS], ld[LAYOUTS], step[LAYOUTS], align[LAYOUTS];
-  int64_t transposed[LAYOUTS], batch, bias;
+  int64_t transposed[LAYOUTS], batch, bias, bf16;
 } key;
 
 enum { OF_B, OF_A, OF_C }; /* cuBLASLt's A, B and C */
+
+/* An operand's copy in bf16. */
+typedef struct packed {
+  uint16_t *data;
+  size_t bytes;
+} packed;
 
 typedef struct known {
   key key;
@@ -39,6 +47,7 @@ typedef struct lt {
   void *workspace;
   known known[KNOWN];
   int64_t n; /* entries so far; the oldest is replaced */
+  packed a, b;
 } lt;
 
 /* Counts of this process. */
@@ -74,11 +83,11 @@ static void forget(known *k)
   memset(k, 0, sizeof *k);
 }
 
-/* The alignment of all matrices of an operand, 4 … 256 bytes. */
-static int64_t aligned(const void *first, zp_product_stride step, int64_t ld)
+/* The alignment of all matrices of an operand, 4 … 256 bytes. size: of an element. */
+static int64_t aligned(const void *first, zp_product_stride step, int64_t ld, uint64_t size)
 {
-  const uint64_t all = (uint64_t)(uintptr_t)first | (uint64_t)step.outer * sizeof(float) |
-                       (uint64_t)step.inner * sizeof(float) | (uint64_t)ld * sizeof(float) | 256;
+  const uint64_t all = (uint64_t)(uintptr_t)first | (uint64_t)step.outer * size |
+                       (uint64_t)step.inner * size | (uint64_t)ld * size | 256;
   return (int64_t)(all & (~all + 1));
 }
 
@@ -92,13 +101,15 @@ static void lay(key *k, int which, int64_t rows, int64_t columns, int64_t ld, in
   k->ld[which] = ld > k->rows[which] ? ld : k->rows[which];
   k->transposed[which] = transposed;
   k->step[which] = step.inner;
-  k->align[which] = aligned(first, step, k->ld[which]);
+  k->align[which] = aligned(first, step, k->ld[which],
+                            k->bf16 && which != OF_C ? sizeof(uint16_t) : sizeof(float));
 }
 
 static key key_of(const zp_product *p)
 {
   key k;
   memset(&k, 0, sizeof k);
+  k.bf16 = p->stored == ZP_BF16;
   lay(&k, OF_B, p->N, p->K, p->bn == 1 ? p->bk : p->bn, p->bn != 1, p->b, p->step_b);
   lay(&k, OF_A, p->K, p->M, p->ak == 1 ? p->am : p->ak, p->ak != 1, p->a, p->step_a);
   lay(&k, OF_C, p->N, p->M, p->ldc, 0, p->c, p->step_c);
@@ -122,7 +133,8 @@ static int failed(const char *call, cublasStatus_t status)
 static int make_layout(known *k, int i)
 {
   const int32_t batch = (int32_t)k->key.batch;
-  TRY(cublasLtMatrixLayoutCreate(&k->layout[i], CUDA_R_32F, (uint64_t)k->key.rows[i],
+  const cudaDataType_t type = k->key.bf16 && i != OF_C ? CUDA_R_16BF : CUDA_R_32F;
+  TRY(cublasLtMatrixLayoutCreate(&k->layout[i], type, (uint64_t)k->key.rows[i],
                                  (uint64_t)k->key.columns[i], k->key.ld[i]));
   TRY(cublasLtMatrixLayoutSetAttribute(k->layout[i], CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &batch,
                                        sizeof batch));
@@ -167,8 +179,9 @@ static int make(lt *me, known *k)
                                    k->key.transposed[OF_A] ? CUBLAS_OP_T : CUBLAS_OP_N};
   const cublasLtEpilogue_t epilogue =
       k->key.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  const cublasComputeType_t sums = k->key.bf16 ? CUBLAS_COMPUTE_32F : CUBLAS_COMPUTE_32F_PEDANTIC;
   cublasLtMatmulPreference_t preference;
-  TRY(cublasLtMatmulDescCreate(&k->desc, CUBLAS_COMPUTE_32F_PEDANTIC, CUDA_R_32F));
+  TRY(cublasLtMatmulDescCreate(&k->desc, sums, CUDA_R_32F));
   TRY(cublasLtMatmulDescSetAttribute(k->desc, CUBLASLT_MATMUL_DESC_TRANSA, &op[0], sizeof op[0]));
   TRY(cublasLtMatmulDescSetAttribute(k->desc, CUBLASLT_MATMUL_DESC_TRANSB, &op[1], sizeof op[1]));
   TRY(cublasLtMatmulDescSetAttribute(k->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
@@ -205,25 +218,77 @@ static known *find(lt *me, const zp_product *p)
 static cublasStatus_t by_algorithm(lt *me, known *k, const zp_product *p, cudaStream_t stream)
 {
   const float one = 1.0f, zero = 0.0f;
+  const int64_t size = p->stored == ZP_BF16 ? sizeof(uint16_t) : sizeof(float);
   cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
   if (p->bias)
     status = cublasLtMatmulDescSetAttribute(k->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias,
                                             sizeof p->bias);
   for (int64_t o = 0; status == CUBLAS_STATUS_SUCCESS && o < p->outer; o++) {
     float *c = p->c + o * p->step_c.outer;
-    status = cublasLtMatmul(me->handle, k->desc, &one, p->b + o * p->step_b.outer, k->layout[OF_B],
-                            p->a + o * p->step_a.outer, k->layout[OF_A], &zero, c, k->layout[OF_C],
-                            c, k->layout[OF_C], &k->algo, me->workspace, WORKSPACE, stream);
+    const char *a = (const char *)p->a + o * p->step_a.outer * size;
+    const char *b = (const char *)p->b + o * p->step_b.outer * size;
+    status = cublasLtMatmul(me->handle, k->desc, &one, b, k->layout[OF_B], a, k->layout[OF_A],
+                            &zero, c, k->layout[OF_C], c, k->layout[OF_C], &k->algo, me->workspace,
+                            WORKSPACE, stream);
   }
   return status;
 }
 
-static int multiply(void *ctx, const zp_product *p, cudaStream_t stream)
+/* Memory for an operand: it grows only while a model is opened, as that has all shapes. */
+static int reserve(packed *to, size_t bytes, cudaStream_t stream)
 {
-  lt *me = ctx;
-  known *k;
-  if (p->M == 0 || p->N == 0 || p->inner == 0) return 0;
-  k = find(me, p);
+  if (bytes <= to->bytes) return 0;
+  if (cudaStreamSynchronize(stream) || (to->data && cudaFree(to->data))) return -1;
+  *to = (packed){NULL, 0};
+  if (cudaMalloc((void **)&to->data, bytes)) return -1;
+  to->bytes = bytes;
+  return 0;
+}
+
+/* Rounds an operand to bf16, in lines of its elements that are neighbours in memory. *step and
+ * *apart become those of the copy. */
+static int pack(packed *to, const void *from, int64_t lines, int64_t length, const zp_product *p,
+                zp_product_stride *step, int64_t *apart, cudaStream_t stream)
+{
+  const int64_t length_out = (length + LINE - 1) / LINE * LINE;
+  const int64_t all = p->outer * p->inner * lines;
+  const zp_launch l = zp_launch_items(all * length);
+  zp_pack_operand_params q;
+  void *args[] = {&q};
+  memset(&q, 0, sizeof q);
+  if (reserve(to, (size_t)(all * length_out) * sizeof *to->data, stream)) return -1;
+  q.in = from;
+  q.out = to->data;
+  q.outer = p->outer;
+  q.inner = p->inner;
+  q.lines = lines;
+  q.length = length;
+  q.apart = *apart;
+  q.length_out = *apart = length_out;
+  q.step = *step;
+  *step = (zp_product_stride){p->inner * lines * length_out, lines * length_out};
+  return (int)cudaLaunchKernel(zp_kernel_pack_operand, (dim3){l.grid, 1, 1}, (dim3){l.block, 1, 1},
+                               args, l.shared, stream);
+}
+
+/* *p becomes the same product of operands in bf16. */
+static int pack_operands(lt *me, zp_product *p, cudaStream_t stream)
+{
+  const int rows = p->ak == 1, columns = p->bn == 1; /* A in rows, B in rows */
+  if (pack(&me->a, p->a, rows ? p->M : p->K, rows ? p->K : p->M, p, &p->step_a,
+           rows ? &p->am : &p->ak, stream) ||
+      pack(&me->b, p->b, columns ? p->K : p->N, columns ? p->N : p->K, p, &p->step_b,
+           columns ? &p->bk : &p->bn, stream))
+    return -1;
+  p->a = me->a.data;
+  p->b = me->b.data;
+  p->stored = ZP_BF16;
+  return 0;
+}
+
+static int multiply_stored(lt *me, const zp_product *p, cudaStream_t stream)
+{
+  known *k = find(me, p);
   if (!k) return -1;
   if (!k->none) {
     const cublasStatus_t status = by_algorithm(me, k, p, stream);
@@ -233,6 +298,15 @@ static int multiply(void *ctx, const zp_product *p, cudaStream_t stream)
   return zp_products_ref.multiply(zp_products_ref.ctx, p, stream);
 }
 
+static int multiply(void *ctx, const zp_product *p, cudaStream_t stream)
+{
+  lt *me = ctx;
+  zp_product q = *p;
+  if (p->M == 0 || p->N == 0 || p->inner == 0) return 0;
+  if (p->operands == ZP_BF16 && p->K > 0 && pack_operands(me, &q, stream)) return -1;
+  return multiply_stored(me, &q, stream);
+}
+
 static void close_lt(void *ctx)
 {
   lt *me = ctx;
@@ -240,6 +314,8 @@ static void close_lt(void *ctx)
   for (int i = 0; i < KNOWN; i++) forget(&me->known[i]);
   if (me->handle) cublasLtDestroy(me->handle);
   if (me->workspace) cudaFree(me->workspace);
+  if (me->a.data) cudaFree(me->a.data);
+  if (me->b.data) cudaFree(me->b.data);
   free(me);
 }
 

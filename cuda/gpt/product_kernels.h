@@ -1,14 +1,15 @@
 /* The matrix product in ref's order, and the kernel that checks a product. The order of operations
- * is that of ref/model/gpt_matmul.h. spec: ERR-1, ERR-7 */
+ * is that of ref/model/gpt_matmul.h. spec: ERR-1, ERR-7, ERR-8 */
 #ifndef ZP_CUDA_PRODUCT_KERNELS_H
 #define ZP_CUDA_PRODUCT_KERNELS_H
+#include "../kernels/element.h"
 #include "items.h"
 #include "layers.h"
 
-/* An element of C, numbered over all products of a batch: its address, its row of A, its column n
- * of B. */
+/* An element of C, numbered over all products of a batch: its address; where its row of A and its
+ * column n of B begin, in elements. */
 typedef struct zp_product_element {
-  const float *a, *b;
+  int64_t a, b;
   float *c;
   int64_t n;
 } zp_product_element;
@@ -23,11 +24,23 @@ ZP_ON_DEVICE zp_product_element zp_product_at(const zp_product *p, int64_t i)
   const int64_t size = p->M * p->N, which = i / size, m = i % size / p->N, n = i % p->N;
   const int64_t outer = which / p->inner, inner = which % p->inner;
   zp_product_element e;
-  e.a = p->a + outer * p->step_a.outer + inner * p->step_a.inner + m * p->am;
-  e.b = p->b + outer * p->step_b.outer + inner * p->step_b.inner + n * p->bn;
+  e.a = outer * p->step_a.outer + inner * p->step_a.inner + m * p->am;
+  e.b = outer * p->step_b.outer + inner * p->step_b.inner + n * p->bn;
   e.c = p->c + outer * p->step_c.outer + inner * p->step_c.inner + m * p->ldc + n;
   e.n = n;
   return e;
+}
+
+/* Element i of x, which is A or B. */
+ZP_ON_DEVICE float zp_operand(const zp_product *p, const void *x, int64_t i)
+{
+  const float y = zp_float_of(zp_element(p->stored, x, i));
+  return p->operands == p->stored ? y : zp_rounded_to(p->operands, y);
+}
+
+ZP_ON_DEVICE float zp_term(const zp_product *p, const zp_product_element *e, int64_t k)
+{
+  return zp_operand(p, p->a, e->a + k * p->ak) * zp_operand(p, p->b, e->b + k * p->bk);
 }
 
 /* One item: an element; one chain over ascending k. */
@@ -38,8 +51,22 @@ ZP_ON_DEVICE void zp_product_body(const void *params, simdev_thread t, void *sha
   for (int64_t i = zp_item(t); i < zp_product_elements(p); i += zp_item_step(t)) {
     const zp_product_element e = zp_product_at(p, i);
     float sum = p->bias ? p->bias[e.n] : 0.0f;
-    for (int64_t k = 0; k < p->K; k++) sum += e.a[k * p->ak] * e.b[k * p->bk];
+    for (int64_t k = 0; k < p->K; k++) sum += zp_term(p, &e, k);
     *e.c = sum;
+  }
+}
+
+/* One item: an element of an operand, rounded to bf16. */
+ZP_ON_DEVICE void zp_pack_operand_body(const void *params, simdev_thread t, void *shared, int phase)
+{
+  const zp_pack_operand_params *p = (const zp_pack_operand_params *)params;
+  const int64_t all = p->outer * p->inner * p->lines * p->length;
+  (void)shared, (void)phase;
+  for (int64_t i = zp_item(t); i < all; i += zp_item_step(t)) {
+    const int64_t x = i % p->length, line = i / p->length, which = line / p->lines;
+    const int64_t at = which / p->inner * p->step.outer + which % p->inner * p->step.inner;
+    zp_store_rounded(ZP_BF16, p->out, line * p->length_out + x,
+                     p->in[at + line % p->lines * p->apart + x]);
   }
 }
 
@@ -51,7 +78,7 @@ ZP_ON_DEVICE int32_t zp_log2_factor(double off, double most)
   return log2;
 }
 
-/* One item: a computed element. spec: ERR-7 */
+/* One item: a computed element. spec: ERR-7, ERR-8 */
 ZP_ON_DEVICE void zp_judge_product_body(const void *params, simdev_thread t, void *shared,
                                         int phase)
 {
@@ -64,7 +91,8 @@ ZP_ON_DEVICE void zp_judge_product_body(const void *params, simdev_thread t, voi
     const zp_product_element e = zp_product_at(p, i);
     double sum = p->bias ? (double)p->bias[e.n] : 0.0, size = fabs(sum);
     for (int64_t k = 0; k < p->K; k++) {
-      const double term = (double)e.a[k * p->ak] * (double)e.b[k * p->bk];
+      const double term = (double)zp_operand(p, p->a, e.a + k * p->ak) *
+                          (double)zp_operand(p, p->b, e.b + k * p->bk);
       sum += term;
       size += fabs(term);
     }

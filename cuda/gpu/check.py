@@ -102,6 +102,8 @@ def laws_of(text):
     if not good and not bad:
         return []
     result = {"ok": len(good), "not ok": len(bad), "products": "".join(products[-1:])}  # the last
+    losses = [x.split(": ", 1)[1] for x in comments if x.startswith("# bf16 operands: ")]
+    result |= {"bf16 operands": losses[-1]} if losses else {}
     return [{**result, "first": bad[:3]} if bad else result]
 
 
@@ -219,10 +221,11 @@ class Check:
 
     def trained(self, products, *options):
         """`train --engine cuda`: with products in ref's order all bits are ref's; with cuBLASLt's
-        each product is judged, and all bits that derive from gradients are ref's."""
+        or with bf16 operands each product is judged, and all bits that derive from gradients are
+        ref's."""
 
         def part(limit):
-            if self.device == "gpu" and products == "cublaslt":
+            if self.device == "gpu" and products != "ref":
                 cublaslt_of(self.toolkit())
             on_gpu, on_simdev = "zeroproof-cuda", "tests/drivers/cuda/zeroproof_threads_lt"
             program = self.build / (on_gpu if self.device == "gpu" else on_simdev)
@@ -466,6 +469,7 @@ class Check:
         self.part("gpt's bounds", 60, self.bounds)
         self.part("gpt trained, bf16", 30, self.trained("ref", "--dp", "2"))
         self.part("gpt trained, cuBLASLt", 30, self.trained("cublaslt", "--dp", "2"))
+        self.part("gpt trained, bf16 operands", 30, self.trained("bf16", "--dp", "2"))
         offload = self.trained("ref", "--dp", "3", "--pp", "1", "--precision", "fp16", "--offload")
         self.part("gpt trained, offload", 30, offload)
 

@@ -76,8 +76,8 @@ typedef struct zp_diff_watch {
   const struct zp_train_hyper *scheduled;
   /* NULL: gpt multiplies in ref's order. Else it uses the program's GEMM backend
    * (zp_products_open), and ref follows (follow.h); then the run is done once, and the host asks
-   * for the results of each step */
-  struct zp_gemm_report *products; /* ref/verify/backend.h: all members are filled */
+   * for the results of each step. ref/verify/backend.h: all members but bf16 are filled */
+  struct zp_gemm_report *products;
 } zp_diff_watch;
 
 /* Runs INIT and `steps` steps on ref, with loading before and saving after them. cfg, which is

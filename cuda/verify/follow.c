@@ -8,24 +8,27 @@ static int judge(zp_diff_rank *w)
 {
   char text[48];
   if (!w->model.gpt) return 0;
+  const int bf16 = w->t->watch.products->bf16;
+  const char *clause = bf16 ? "ERR-8" : "ERR-7";
   ZP_HOST_TRY(zp_product_judge_read(&w->model.judge, &w->model.judged));
   const int32_t name = zp_judged_worst_product(&w->model.judged);
   const int64_t judged = zp_judged_elements(&w->model.judged);
   if (judged != w->model.judge.elements)
     return zp_diff_fail(
-        w->t, "ERR-7",
+        w->t, clause,
         "rank %d: up to step %lld %lld elements of products were judged, expected %lld", w->rank,
         (long long)(w->t->base + w->steps_done - 1), (long long)judged,
         (long long)w->model.judge.elements);
   if (name < 0) return 0;
   zp_product_describe(name, text);
   const long long n = w->model.judged.outside[name];
-  return zp_diff_fail(
-      w->t, "ERR-7",
-      "rank %d: in step %lld the product %s has %lld element%s farther from the "
-      "sum of its terms than any order of addition brings it, up to 2^%d times as far",
-      w->rank, (long long)(w->t->base + w->steps_done - 1), text, n, n == 1 ? "" : "s",
-      (int)zp_judged_log2_factor(&w->model.judged));
+  return zp_diff_fail(w->t, clause,
+                      "rank %d: in step %lld the product %s has %lld element%s farther from the "
+                      "sum of its terms than %s it, up to 2^%d times as far",
+                      w->rank, (long long)(w->t->base + w->steps_done - 1), text, n,
+                      n == 1 ? "" : "s",
+                      bf16 ? "tensor cores may bring" : "any order of addition brings",
+                      (int)zp_judged_log2_factor(&w->model.judged));
 }
 
 /* The last rank that ends the step has ref do it. Until then no rank's model changes what ref

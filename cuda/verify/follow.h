@@ -1,6 +1,6 @@
-/* Comparison with ref where a library multiplies, so that gradients are not ref's: after each step
- * of the engine, ref does the step with the engine's losses, gradients and messages (tape.h), and
- * the results must be equal bit for bit. spec: ERR-7, PIPE-6 */
+/* Comparison with ref where products are not ref's, so that gradients are not either: after each
+ * step of the engine, ref does the step with the engine's losses, gradients and messages (tape.h),
+ * and the results must be equal bit for bit. spec: ERR-7, ERR-8, PIPE-6 */
 #ifndef ZP_CUDA_VERIFY_FOLLOW_H
 #define ZP_CUDA_VERIFY_FOLLOW_H
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "../../ref/model/gpt_data.h"
+#include "../../ref/verify/backend.h"
 #include "state.h"
 
 /* ---- Kernels --------------------------------------------------------------------------------- */
@@ -167,13 +168,15 @@ static int is_gpt(const zp_workload *work)
 /* Products are judged from here on: opening gpt multiplies uninitialized memory. */
 static int open_gpt(zp_diff_rank *w, void *const *params)
 {
+  const int bf16 = w->t->watch.products && w->t->watch.products->bf16;
   const zp_cuda_gpt_options o = {.gpt = &((const zp_gpt *)w->t->work->ctx)->options,
                                  .cfg = w->t->cfg,
                                  .stage = w->at.pp,
                                  .dp_index = w->at.dp,
                                  .param = params,
                                  .refused = w->model.refused,
-                                 .products = &w->model.products};
+                                 .products = &w->model.products,
+                                 .operands = bf16 ? ZP_BF16 : ZP_F32};
   w->model.products = zp_products_ref;
   if (w->t->watch.products) {
     ZP_HOST_TRY(zp_products_open(&w->model.library));

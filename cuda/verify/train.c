@@ -34,8 +34,8 @@ static int train(const zp_backend_training *job, int32_t steps, const zp_diff_wa
                  zp_diff_finding(*t)->kind, zp_diff_finding(*t)->text);
 }
 
-/* Where a library multiplies, no bound judges the model between its products. So the first step is
- * also done with ref's products, where all bits must be ref's. */
+/* Where products are not ref's, no bound judges the model between its products. So the first step
+ * is also done with ref's products, where all bits must be ref's. */
 static int between_products(const zp_backend_training *job, zp_error *err)
 {
   const zp_diff_storage storage = {.load = job->load};
@@ -58,9 +58,9 @@ int zp_cuda_train(const zp_backend_training *job, zp_error *err)
                                .engine = job->stepped,
                                .storage = &storage,
                                .scheduled = job->hyper,
-                               .products = job->library};
+                               .products = job->products};
   zp_diff *t;
-  int status = job->library ? between_products(job, err) : 0;
+  int status = job->products ? between_products(job, err) : 0;
   if (status) return status;
   status = train(job, job->steps, &watch, "", &t, err);
   if (!status) status = job->finished(job->ctx, zp_diff_ref(t), err);

@@ -15,8 +15,14 @@ typedef enum zp_device_choice {
   ZP_DEVICE_SIM,
   ZP_DEVICE_GPU
 } zp_device_choice;
-/* Its GEMM backend. DEFAULT: a library, if the program has one. */
-typedef enum zp_gemm_choice { ZP_GEMM_DEFAULT, ZP_GEMM_REF, ZP_GEMM_CUBLASLT } zp_gemm_choice;
+/* Its products. DEFAULT: a library's, if the program has one; BF16: the same, of operands rounded
+ * to bf16. */
+typedef enum zp_gemm_choice {
+  ZP_GEMM_DEFAULT,
+  ZP_GEMM_REF,
+  ZP_GEMM_CUBLASLT,
+  ZP_GEMM_BF16
+} zp_gemm_choice;
 
 /* --engine, --tsan, --offload, --schedules, --trace, --svg; of train: --device, --products. */
 typedef struct zp_engine_args {

@@ -126,14 +126,14 @@ static void describe(zp_train_session *s)
 static int train(zp_train_session *s)
 {
   const zp_train_args *a = s->a;
-  zp_gemm_report report = {0};
+  zp_gemm_report report = {.bf16 = a->chosen.gemm == ZP_GEMM_BF16};
   int status;
   if (a->engine->train == NULL) {
     if (a->verify && s->speaks && s->mpi == NULL) s->job.begins = begins;
     s->job.saved = s->speaks ? saved : NULL;
     return zp_train(&s->job, &s->trainer, &s->out, &s->err);
   }
-  status = zp_train_beside(&s->job, a->engine, a->chosen.offload, a->library ? &report : NULL,
+  status = zp_train_beside(&s->job, a->engine, a->chosen.offload, a->follow ? &report : NULL,
                            &s->out, &s->err);
   if (status == 0) zp_train_print_beside(s, &report);
   return status;

@@ -20,7 +20,7 @@ typedef struct zp_train_args {
   const char **files;   /* --data and what follows it */
   int32_t n_files;
   int32_t verify, vary_shapes, tuple, sample; /* sample: bytes */
-  int32_t library; /* 1: the engine's library multiplies, and ref follows the engine (ERR-7) */
+  int32_t follow; /* 1: products are not ref's, and ref follows the engine (ERR-7, ERR-8) */
   const char *plot, *save, *load;
   int64_t save_every;
   uint64_t text_hash; /* of the training text */

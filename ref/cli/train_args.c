@@ -55,9 +55,11 @@ static const struct argp_option options[] = {
      "cuda: on a GPU or a simulated device (default: gpu, if there is one and zeroproof-cuda is "
      "beside this command)",
      9},
-    {"products", KEY_PRODUCTS, "ref|cublaslt", 0,
-     "cuda: who multiplies matrices: ref's own product, all bits are ref's; or cuBLASLt, each "
-     "product judged by its bound (default, where it is linked)",
+    {"products", KEY_PRODUCTS, "ref|cublaslt|bf16", 0,
+     "cuda: matrix products: ref's own, all bits are ref's; or cuBLASLt's, each judged by its "
+     "bound "
+     "(default, where it is linked); bf16: the default's, of operands rounded to bf16: on a GPU by "
+     "tensor cores, each judged by a bound that assumes how they add",
      9},
     {NULL, 0, NULL, 0, "Model:", 3},
     {"layers", KEY_LAYERS, "N", 0, "transformer blocks (4)", 3},
@@ -90,6 +92,15 @@ static int one_of(struct argp_state *state, const char *flag, const char *arg, c
   return strcmp(arg, second) == 0;
 }
 
+static zp_gemm_choice products_of(struct argp_state *state, const char *arg)
+{
+  if (strcmp(arg, "ref") == 0) return ZP_GEMM_REF;
+  if (strcmp(arg, "cublaslt") == 0) return ZP_GEMM_CUBLASLT;
+  if (strcmp(arg, "bf16") != 0)
+    argp_error(state, "--products: '%s' is not one of: ref cublaslt bf16.", arg);
+  return ZP_GEMM_BF16;
+}
+
 static void take_schedule(struct argp_state *state, const char *arg, zp_train_args *a)
 {
   zp_error err = {0};
@@ -116,10 +127,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case KEY_DEVICE:
     a->chosen.device = one_of(state, "device", arg, "gpu", "sim") ? ZP_DEVICE_SIM : ZP_DEVICE_GPU;
     return 0;
-  case KEY_PRODUCTS:
-    a->chosen.gemm =
-        one_of(state, "products", arg, "ref", "cublaslt") ? ZP_GEMM_CUBLASLT : ZP_GEMM_REF;
-    return 0;
+  case KEY_PRODUCTS: a->chosen.gemm = products_of(state, arg); return 0;
   case KEY_VERIFY: a->verify = 1; return 0;
   case KEY_PLOT: a->plot = arg; return 0;
   case KEY_SAVE: a->save = arg; return 0;
@@ -240,10 +248,12 @@ static int check_engine(zp_train_args *a)
                      "--products cublaslt: here products are %s; `zeroproof env` says who "
                      "multiplies where.",
                      a->engine->gemm());
-  a->library = library && a->chosen.gemm != ZP_GEMM_REF;
-  if (a->library && a->verify)
-    return zp_refuse(&a->o, "--verify: other topologies are trained by ref, whose products have "
-                            "other bits than cuBLASLt's; add --products ref.");
+  a->follow = a->chosen.gemm == ZP_GEMM_BF16 || (library && a->chosen.gemm != ZP_GEMM_REF);
+  if (a->follow && a->verify)
+    return zp_refuse(&a->o,
+                     "--verify: other topologies are trained by ref, whose products have other "
+                     "bits than %s; add --products ref.",
+                     a->chosen.gemm == ZP_GEMM_BF16 ? "those of bf16 operands" : "cuBLASLt's");
   zp_case_init(&c);
   c.cfg.pp = (int32_t)a->o.value[ZP_OPT_PP];
   c.replicas = (int32_t)a->o.value[ZP_OPT_REPLICAS];

@@ -28,6 +28,11 @@ static const char *s_of(int64_t n)
   return n == 1 ? "" : "s";
 }
 
+static const char *operands_of(const zp_train_args *a)
+{
+  return a->chosen.gemm == ZP_GEMM_BF16 ? "operands rounded to bf16; " : "";
+}
+
 void zp_train_print_head(zp_train_session *s)
 {
   const zp_config *c = &s->cfg;
@@ -55,7 +60,8 @@ void zp_train_print_head(zp_train_session *s)
          c->micro_batches == 1 ? "" : "es", (int)g->batch, s_of(g->batch), (int)c->dp, s_of(c->dp));
   printf("gradients: %s reduction (%s)\n", zp_reduce_name(c->reduce), zp_reduce_text(c->reduce));
   if (s->a->engine->gemm != NULL)
-    printf("products: %s\n", s->a->library ? s->a->engine->gemm() : "ref's own, in ref's order");
+    printf("products: %s%s\n", operands_of(s->a),
+           s->a->follow ? s->a->engine->gemm() : "ref's own, in ref's order");
   if (scheduled)
     printf("learning rate: %s, peak %.6g\n", zp_lr_schedule_text(&s->hyper.schedule, schedule),
            s->hyper.peak.optim[0].lr);
@@ -94,21 +100,22 @@ void zp_train_print_step(zp_train_session *s, const zp_step_result *r, int64_t o
   fflush(stdout);
 }
 
-/* How far a library's products are from ref's. */
+/* How far products are from ref's. */
 static void print_products(zp_train_session *s, const zp_gemm_report *p)
 {
-  const char *by = s->a->engine->gemm();
+  const char *by = s->a->engine->gemm(), *operands = p->bf16 ? "bf16" : "fp32";
   if (s->a->o.json) {
     json_object_set_new(s->doc, "products",
-                        json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:I}", "by", by, "judged",
-                                  (json_int_t)(p->elements - p->undecided), "not_judged",
-                                  (json_int_t)p->undecided, "farthest", p->max_error, "loss_apart",
-                                  p->loss_error, "gradient_apart", p->gradient_error,
+                        json_pack("{s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:I}", "by", by, "operands",
+                                  operands, "judged", (json_int_t)(p->elements - p->undecided),
+                                  "not_judged", (json_int_t)p->undecided, "farthest", p->max_error,
+                                  "loss_apart", p->loss_error, "gradient_apart", p->gradient_error,
                                   "finite_in_one", (json_int_t)p->finite_in_one));
     return;
   }
-  printf("\nproducts: %s: %" PRId64 " elements judged, the farthest at %.2f of what ERR-7 allows",
-         by, p->elements - p->undecided, p->max_error);
+  printf("\nproducts: %s%s: %" PRId64 " elements judged, the farthest at %.2f of what %s allows",
+         operands_of(s->a), by, p->elements - p->undecided, p->max_error,
+         p->bf16 ? "ERR-8" : "ERR-7");
   if (p->undecided > 0)
     printf("; of %" PRId64 " the order decides whether they overflow", p->undecided);
   printf("\nfrom ref's own products, at the same parameters: losses at most %.1e apart, a step's "
@@ -121,14 +128,14 @@ static void print_products(zp_train_session *s, const zp_gemm_report *p)
 void zp_train_print_beside(zp_train_session *s, const zp_gemm_report *p)
 {
   const int32_t steps = (int32_t)s->out.steps;
-  if (s->a->library) print_products(s, p);
+  if (s->a->follow) print_products(s, p);
   if (s->a->o.json) return;
   if (s->a->save != NULL)
     printf("        saved in %s, continues at step %" PRId64 "\n", s->a->save,
            s->out.first + steps);
   printf("\n%s, in each of %d steps and on each of %d ranks%s\n", s->a->engine->clean, (int)steps,
          (int)zp_world(&s->cfg),
-         s->a->library ? ", from the losses and gradients that it made" : "");
+         s->a->follow ? ", from the losses and gradients that it made" : "");
 }
 
 /* What the run was, into the document or to standard output. */

@@ -15,12 +15,13 @@ enum { ZP_BACKEND_UNSUPPORTED = 32, ZP_BACKEND_OPTIONS = 8, ZP_BACKEND_WORDS = 8
 
 /* ---- Training -------------------------------------------------------------------------------- */
 
-/* How far a library's matrix products are from ref's: its order of additions is its own.
- * spec: ERR-7 */
+/* How far matrix products are from ref's, where a library adds in an order of its own or operands
+ * are rounded to bf16. spec: ERR-7, ERR-8 */
 typedef struct zp_gemm_report {
+  int32_t bf16;          /* in: 1: the products' operands are rounded to bf16 */
   int64_t elements;      /* all elements of all products */
   int64_t undecided;     /* of these, overflows that the order decides: not judged */
-  double max_error;      /* of one element, as a share of the bound of ERR-7 */
+  double max_error;      /* of one element, as a share of the bound of ERR-7 or ERR-8 */
   double loss_error;     /* relative to ref's own loss: the largest */
   double gradient_error; /* norm of a step's difference relative to its norm: the largest */
   int64_t finite_in_one; /* numbers that are finite in one of both only */
@@ -43,10 +44,10 @@ typedef struct zp_backend_training {
    * negative status in *err. save_close follows in either case. */
   int (*save_open)(void *ctx, int32_t rank, int64_t step, zp_store *store, zp_error *err);
   void (*save_close)(void *ctx, int32_t rank);
-  /* NULL: products in ref's order, so that all bits are ref's. Else products by the engine's
-   * library: ref is given the losses and gradients that they result in, and the report is
-   * filled. */
-  zp_gemm_report *library;
+  /* NULL: ref's products, so that all bits are ref's. Else products by the engine's GEMM backend,
+   * of bf16 operands if products->bf16: ref receives the losses and gradients that they result in,
+   * and the report is filled. */
+  zp_gemm_report *products;
 } zp_backend_training;
 
 /* ---- Observed runs --------------------------------------------------------------------------- */

@@ -186,7 +186,7 @@ static int open_beside(beside *b, zp_error *err)
 }
 
 int zp_train_beside(const zp_training *job, const zp_backend *backend, int32_t offload,
-                    zp_gemm_report *library, zp_outcome *out, zp_error *err)
+                    zp_gemm_report *products, zp_outcome *out, zp_error *err)
 {
   beside b = {.job = job, .out = out, .word = zp_ckpt_word()};
   const zp_backend_training training = {.cfg = job->cfg,
@@ -201,7 +201,7 @@ int zp_train_beside(const zp_training *job, const zp_backend *backend, int32_t o
                                         .finished = finished,
                                         .save_open = job->save != NULL ? save_open : NULL,
                                         .save_close = save_close,
-                                        .library = library};
+                                        .products = products};
   int status = open_beside(&b, err);
   if (status == 0) status = backend->train(&training, err);
   if (b.reader != NULL) zp_ckpt_reader_close(b.reader);

@@ -30,9 +30,9 @@ typedef struct zp_training {
  * MPI they are not, since messages may be under way. 0, or a negative status in *err. */
 int zp_train(const zp_training *job, zp_trainer *t, zp_outcome *out, zp_error *err);
 
-/* Trains on another engine, which compares with ref. offload, library: as in
+/* Trains on another engine, which compares with ref. offload, products: as in
  * zp_backend_training. */
 int zp_train_beside(const zp_training *job, const zp_backend *backend, int32_t offload,
-                    zp_gemm_report *library, zp_outcome *out, zp_error *err);
+                    zp_gemm_report *products, zp_outcome *out, zp_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* One product, judged: what any order of addition makes is within, what none makes is outside, and
- * each element is looked at once. spec: ERR-3, ERR-7 */
+ * each element is looked at once. spec: ERR-3, ERR-7, ERR-8 */
 #include <criterion/criterion.h>
 #include <math.h>
 
@@ -118,7 +118,7 @@ Test(judge, a_value_that_no_order_gives_is_out_of_bounds)
     zp_judge_product_params q = zp_judge_product_of(&p, NULL);
     double size = p.bias ? fabs((double)o.bias[at % N]) : 0;
     const zp_product_element e = zp_product_at(&p, at);
-    for (int64_t k = 0; k < K; k++) size += fabs((double)e.a[k] * (double)e.b[k * N]);
+    for (int64_t k = 0; k < K; k++) size += fabs((double)o.a[e.a + k] * (double)o.b[e.b + k * N]);
     /* it was within the bound of the sum: so it is not, that and as much again away */
     o.c[at] = was + (float)(2.01 * q.share * size);
     assert_out_of_bounds(&p, at, was, 0, "too far");
@@ -174,15 +174,37 @@ Test(judge, only_an_overflow_is_not_judged)
   cr_assert_eq(found.outside[ZP_PRODUCT_FC], 1, "%a, was %a", (double)o.c[1], (double)was);
 }
 
+/* spec: ERR-8 */
+Test(judge, terms_are_of_operands_rounded_to_bf16)
+{
+  static operands o;
+  rng r = {85};
+  for (int32_t order = 0; order < ORDERS; order++) {
+    zp_product p = product_of(&o, K, order % 2);
+    fill_all(&r, &o, 0);
+    p.operands = ZP_BF16;
+    multiply(&p, order);
+    zp_judged found = judged(&p, 4);
+    cr_assert_eq(zp_judged_worst_product(&found), -1, "order %d", order);
+    p.operands = ZP_F32;
+    multiply(&p, order);
+    p.operands = ZP_BF16;
+    found = judged(&p, 4);
+    cr_assert_gt(found.outside[ZP_PRODUCT_FC], ELEMENTS / 2, "order %d: not rounded", order);
+  }
+}
+
 /* What n roundings may make of a sum is within, a twentieth more is not: s and C are near 2^13, so
- * that C is rounded by less. */
+ * that C is rounded by less. Of bf16 operands, four times as much is. spec: ERR-7, ERR-8 */
 Test(judge, the_bound_is_that_of_n_roundings)
 {
   static operands o;
   for (int64_t k = 20; k <= K; k++)
-    for (int with_bias = 0; with_bias < 2; with_bias++) {
-      const zp_product p = product_of(&o, k, with_bias);
-      const double n = (double)(k + with_bias), s = 128 * n;
+    for (int way = 0; way < 4; way++) {
+      const int with_bias = way % 2, bf16 = way / 2;
+      zp_product p = product_of(&o, k, with_bias);
+      const double terms = (double)(k + with_bias), n = terms * (bf16 ? 4 : 1), s = 128 * terms;
+      p.operands = bf16 ? ZP_BF16 : ZP_F32;
       for (int64_t i = 0; i < INNER * M * k; i++) o.a[i] = 16;
       for (int64_t i = 0; i < INNER * k * N; i++) o.b[i] = 8;
       for (int64_t i = 0; i < N; i++) o.bias[i] = 128;

@@ -73,7 +73,7 @@ verdict $? without_a_fault_all_pass "$(head -2 "$tmp/why") $(grep '^not' "$tmp/o
 
 bits=give_refs_bits
 fault products_in_descending_order layers product_kernels.h $bits \
-  '/^    for (int64_t k = 0; k < p->K; k++) sum += /s/\[k \*/[(p->K - 1 - k) */g'
+  '/^    for (int64_t k = 0; k < p->K; k++) sum += /s/, k)/, p->K - 1 - k)/'
 fault bias_last layers product_kernels.h $bits 's/float sum = p->bias ? .*;/float sum = 0.0f;/
   s/\*e.c = sum;/*e.c = sum + (p->bias ? p->bias[e.n] : 0.0f);/'
 fault no_rounding_between_layers layers forward.h $bits \
@@ -118,6 +118,10 @@ fault_lt all_products_are_refs 's/if (n == 0 ||/if (1 ||/'
 fault_lt refusals_not_reported 's/if (result > 0) refuse(k, p)/if (result > 0) k->none = 1/'
 fault_lt kernels_loaded_in_a_step 's/products->loads = 1/products->loads = 0/'
 fault_lt tf32_allowed 's/COMPUTE_32F_PEDANTIC/COMPUTE_32F/'
+fault_lt bf16_batches_are_the_first \
+  's/(zp_product_stride){p->inner \* .*}/(zp_product_stride){0, 0}/'
+fault_lt bf16_lines_are_not_padded 's/q.length_out = \*apart/q.length_out = length, *apart/'
+fault_lt bf16_operands_are_not_rounded 's/p->operands == ZP_BF16 \&\& p->K > 0/0/'
 
 range=is_within_the_bounds
 fault products_without_error bound_layers bound_layers.c $range \

@@ -1,6 +1,6 @@
 # zeroproof train --engine cuda with a library's matrix products, on a device of the tests: each
 # product is checked, ref follows the engine, and a product that lacks a term is found; options that
-# choose the device and the GEMM backend. spec: ERR-7, PIPE-6
+# choose the device and the GEMM backend. spec: ERR-7, ERR-8, PIPE-6
 # inputs: build/zeroproof build/zeroproof-simdev build/tests/drivers/cuda/zeroproof_threads_lt
 # inputs: tests/fixtures/lib.sh LICENSE
 . tests/fixtures/lib.sh
@@ -27,6 +27,9 @@ expect 2 '--tsan sees a simulated device only' tsan_refuses_a_gpu "$@" --tsan --
 expect 2 "cublaslt: here products are ref's own" a_missing_cublaslt_is_refused "$@" --device sim \
   --products cublaslt
 expect 2 '--verify: .* add --products ref' verify_requires_refs_products "$@" --verify
+expect 2 '--verify: .* bf16 operands; add --products ref' verify_refuses_bf16_operands "$@" \
+  --device sim --products bf16 --verify
+expect 2 "'x' is not one of: ref cublaslt bf16" unknown_products_are_refused "$@" --products x
 json env_prints_the_gemm_backend_of_a_gpu '.engines | ."cuda --device gpu" == "zeroproof-cuda" and
   (."products on a GPU" | startswith("cuBLASLt"))' env --json
 expect 2 '26 ranks: one GPU has at most 24' too_many_ranks_for_a_gpu_are_refused "$@" --dp 13
@@ -61,6 +64,19 @@ for words in "train --help" --products "$*"; do
 done
 "$tmp/here/zeroproof-cuda" --help | grep -q '^Usage: '
 verdict $? the_program_for_a_gpu_prints_its_device_and_backend
+
+# ---- Operands rounded to bf16; on simdev added in ref's order
+judged='.products | .operands == "bf16" and .judged > 100000 and .not_judged == 0 and
+  .farthest > 0 and .farthest <= 1 and .loss_apart > 0 and .loss_apart < 1e-2 and
+  .gradient_apart > 1e-4 and .gradient_apart < 1e-1'
+for precision in fp32 bf16; do
+  json "bf16_operands_on_simdev_$precision" "$judged" "$@" --device sim --products bf16 \
+    --precision $precision --json
+  json "bf16_operands_on_a_device_$precision" "$judged" "$@" --products bf16 \
+    --precision $precision --pp 3 --dp 2 --stage 1 --vary-shapes --tuple --json
+done
+expect 0 '^products: operands rounded to bf16; ref.s own, in ref.s order: .* of what ERR-8 allows' \
+  train_prints_that_operands_are_bf16 "$@" --device sim --products bf16
 
 # ---- A library adds in another order
 export FAKE_CUBLAS=pairwise
@@ -104,6 +120,10 @@ for n in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 done
 [ "$n" -eq 20 ] && grep -q '^hash of the run' "$tmp/out"
 verdict $? threads_load_one_after_the_other "load $n: $(tail -1 "$tmp/out")"
+
+FAKE_CUBLAS_LACKS=302 expect 1 \
+  'ERR-8: rank [0-9]: in step [0-9] the product .* has 1 element farther' \
+  bf16_without_one_term "$@" --products bf16
 
 # ---- One product lacks its largest term
 for n in 200 301 402 503 604 705; do

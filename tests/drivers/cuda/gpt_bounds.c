@@ -1,7 +1,7 @@
 /* Compares gpt on the device with ref: with ref's product the bits are equal; with products in
  * other orders, and with the library's, results are within the bounds; without one term of any one
  * product they are outside. Prints "ok NAME" or "not ok NAME: WHY" for each; runs on simdev or,
- * compiled with ZP_ON_A_DEVICE, on a device. spec: ERR-1 … ERR-6 */
+ * compiled with ZP_ON_A_DEVICE, on a device. spec: ERR-1 … ERR-6, ERR-8 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ typedef struct bench {
   void *param[ENTRIES_MAX]; /* host, in the precision */
   int32_t entries;
   int32_t *token, *target;
-  outcome ref, got;
+  outcome ref, got, bf16; /* bf16: operands of products rounded to it */
   zp_range loss, *range[ENTRIES_MAX];
   /* on the device */
   void *device[ENTRIES_MAX], *grad[ENTRIES_MAX];
@@ -160,8 +160,9 @@ static int make_arrays(bench *b)
     const size_t n = (size_t)b->list[j].numel;
     b->ref.grad[j] = malloc(n * sizeof(float));
     b->got.grad[j] = malloc(n * sizeof(float));
+    b->bf16.grad[j] = malloc(n * sizeof(float));
     b->range[j] = malloc(n * sizeof(zp_range));
-    if (!b->ref.grad[j] || !b->got.grad[j] || !b->range[j]) return __LINE__;
+    if (!b->ref.grad[j] || !b->got.grad[j] || !b->bf16.grad[j] || !b->range[j]) return __LINE__;
   }
   return 0;
 }
@@ -194,6 +195,7 @@ static void close_bench(bench *b)
     free(b->param[j]);
     free(b->ref.grad[j]);
     free(b->got.grad[j]);
+    free(b->bf16.grad[j]);
     free(b->range[j]);
     if (b->device[j]) cudaFree(b->device[j]);
     if (b->grad[j]) cudaFree(b->grad[j]);
@@ -263,11 +265,10 @@ static int open_device(bench *b)
   return (int)cudaStreamSynchronize(b->stream);
 }
 
-static int harvest(bench *b)
+static int harvest(bench *b, outcome *to)
 {
   int32_t refused;
-  OK(cudaMemcpyAsync(&b->got.loss, b->device_loss, sizeof(float), cudaMemcpyDeviceToHost,
-                     b->stream));
+  OK(cudaMemcpyAsync(&to->loss, b->device_loss, sizeof(float), cudaMemcpyDeviceToHost, b->stream));
   OK(cudaMemcpyAsync(&refused, b->refused, sizeof refused, cudaMemcpyDeviceToHost, b->stream));
   OK(cudaStreamSynchronize(b->stream));
   for (int32_t j = 0; j < b->entries; j++) {
@@ -277,19 +278,20 @@ static int harvest(bench *b)
     OK(cudaMemcpyAsync(raw, b->grad[j], (size_t)(n * zp_dtype_bytes(b->c->precision)),
                        cudaMemcpyDeviceToHost, b->stream));
     OK(cudaStreamSynchronize(b->stream));
-    zp_gpt_decode(b->got.grad[j], raw, n, b->c->precision);
+    zp_gpt_decode(to->grad[j], raw, n, b->c->precision);
     free(raw);
   }
   return refused ? __LINE__ : 0;
 }
 
-static int run_device(bench *b, const zp_products *products)
+static int run_operands(bench *b, const zp_products *products, int32_t operands, outcome *to)
 {
   const zp_cuda_gpt_options o = {.gpt = &b->options,
                                  .cfg = &b->cfg,
                                  .param = b->device,
                                  .refused = b->refused,
-                                 .products = products};
+                                 .products = products,
+                                 .operands = operands};
   const zp_message none = {0};
   const zp_cuda_call call = {
       .stream = b->stream, .state = b->state, .in = &none, .out = &none, .loss = b->device_loss};
@@ -297,9 +299,14 @@ static int run_device(bench *b, const zp_products *products)
   if (!gpt) return __LINE__;
   int failed = zp_cuda_gpt_forward(gpt, &call);
   if (!failed) failed = zp_cuda_gpt_backward(gpt, &call, b->grad);
-  if (!failed) failed = harvest(b);
+  if (!failed) failed = harvest(b, to);
   zp_cuda_gpt_close(gpt);
   return failed;
+}
+
+static int run_device(bench *b, const zp_products *products)
+{
+  return run_operands(b, products, ZP_F32, &b->got);
 }
 
 /* ---- Judging --------------------------------------------------------------------------------- */
@@ -324,13 +331,18 @@ static int64_t out_of_range(const bench *b, const outcome *o, char *where, size_
   return n;
 }
 
-static int64_t different_bits(const bench *b)
+static int64_t different(const bench *b, const outcome *x, const outcome *y)
 {
-  int64_t n = memcmp(&b->got.loss, &b->ref.loss, sizeof(float)) != 0;
+  int64_t n = memcmp(&x->loss, &y->loss, sizeof(float)) != 0;
   for (int32_t j = 0; j < b->entries; j++)
     for (int64_t i = 0; i < b->list[j].numel; i++)
-      n += memcmp(&b->got.grad[j][i], &b->ref.grad[j][i], sizeof(float)) != 0;
+      n += memcmp(&x->grad[j][i], &y->grad[j][i], sizeof(float)) != 0;
   return n;
+}
+
+static int64_t different_bits(const bench *b)
+{
+  return different(b, &b->got, &b->ref);
 }
 
 /* The widths of the bounds relative to the gradients, both as root mean squares. */
@@ -366,13 +378,28 @@ static int judge_orders(bench *b)
   return 0;
 }
 
+/* Operands rounded to bf16. spec: ERR-8 */
+static int judge_bf16(bench *b, const zp_products *products)
+{
+  OK(run_operands(b, &zp_products_ref, ZP_BF16, &b->bf16));
+  verdict(different(b, &b->bf16, &b->ref) > 0, b->c->name, "bf16_operands_change_bits",
+          "all bits are ref's");
+  OK(run_operands(b, products, ZP_BF16, &b->got));
+#if defined ZP_FAKE_CUBLAS || !defined ZP_ON_A_DEVICE
+  verdict(different(b, &b->got, &b->bf16) == 0, b->c->name,
+          "the_products_of_bf16_operands_are_ref_s_order", "some bits differ");
+#endif
+  return 0;
+}
+
 /* The products of the library, or ref's. */
 static int judge_products(bench *b)
 {
   char where[200];
   zp_products products;
   OK(zp_products_open(&products));
-  const int failed = run_device(b, &products);
+  int failed = judge_bf16(b, &products);
+  if (!failed) failed = run_device(b, &products);
   products.close(products.ctx);
   OK(failed);
   verdict(out_of_range(b, &b->got, where, sizeof where) == 0, b->c->name,

@@ -13,7 +13,7 @@
 void verdict(int good, const char *name, const char *what, const char *why);
 
 /* Single products: those of zp_products_open and ref's are within γ of the exact sums; without a
- * term they are not. small: no large ones. spec: ERR-3 */
+ * term they are not. small: no large ones. spec: ERR-3, ERR-8 */
 int judge_products_alone(cudaStream_t stream, int small);
 
 /* For shapes that ref's product multiplied instead, the library is not tested. */

@@ -7,6 +7,7 @@
 
 #include "../../../cuda/gpt/gpt.h"
 #include "../../../cuda/gpt/judge.h"
+#include "../../../cuda/gpt/layers.h"
 
 enum { TEXT = 64, ENTRIES = 29 };
 
@@ -72,6 +73,18 @@ cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **a
   return cudaSuccess;
 }
 
+/* cuBLASLt's operands: two matrices. */
+static void pack_operand(void)
+{
+  static float in[2 * 3 * 5];
+  static uint16_t packed[2 * 3 * 8];
+  zp_pack_operand_params p = {.in = in, .out = packed, .outer = 2, .inner = 1, .lines = 3};
+  p.length = p.apart = 5;
+  p.length_out = 8;
+  p.step.outer = 15;
+  run(zp_kernel_pack_operand, zp_launch_items(30), &p);
+}
+
 /* ---- The model ------------------------------------------------------------------------------- */
 
 int main(void)
@@ -96,6 +109,7 @@ int main(void)
   judge.on = 1;
   const zp_products products = zp_products_judged(&judge);
   fibers_make();
+  pack_operand();
   if (zp_gpt_entries(&shape) != ENTRIES) return 1;
   zp_gpt_list(&shape, 2, list, NULL);
   cfg.params = list;

@@ -4,7 +4,7 @@
 
 ZP_ON_DEVICE float term(const zp_product *p, zp_product_element e, int64_t k, int64_t gap)
 {
-  return k == gap ? 0.0f : e.a[k * p->ak] * e.b[k * p->bk];
+  return k == gap ? 0.0f : zp_term(p, &e, k);
 }
 
 /* sum[i] holds a partial sum of 2^i terms until there is a second one. */
@@ -38,7 +38,8 @@ ZP_ON_DEVICE float in_order(const zp_product *p, zp_product_element e, int32_t o
   case ORDER_FUSED:
     sum = bias;
     for (int64_t k = 0; k < p->K; k++)
-      if (k != gap) sum = fmaf(e.a[k * p->ak], e.b[k * p->bk], sum);
+      if (k != gap)
+        sum = fmaf(zp_operand(p, p->a, e.a + k * p->ak), zp_operand(p, p->b, e.b + k * p->bk), sum);
     return sum;
   default:
     sum = bias;
