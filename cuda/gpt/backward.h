@@ -27,28 +27,28 @@ ZP_ON_DEVICE void zp_embed_backward_body(const void *params, simdev_thread t, vo
   }
 }
 
-/* One item: a row of dx. */
+/* A warp's row of dx. Phases: its two means; its elements. */
 ZP_ON_DEVICE void zp_layer_norm_backward_body(const void *params, simdev_thread t, void *shared,
                                               int phase)
 {
   const zp_layer_norm_params *p = (const zp_layer_norm_params *)params;
-  (void)shared, (void)phase;
-  for (int64_t n = zp_item(t); n < p->N; n += zp_item_step(t)) {
-    const float *x = p->x + n * p->C, *dy = p->dy + n * p->C;
-    float *dx = p->dx + n * p->C;
-    const float m = p->mean[n], r = p->rstd[n];
+  const zp_row row = zp_row_of(t, shared);
+  if (row.n >= p->N) return;
+  const float *x = p->x + row.n * p->C, *dy = p->dy + row.n * p->C;
+  const float m = p->mean[row.n], r = p->rstd[row.n];
+  float *dx = p->dx + row.n * p->C, *mean_e = &row.kept[0], *mean_eh = &row.kept[1];
+  if (phase == 0) {
     float sum_e = 0.0f, sum_eh = 0.0f;
-    for (int64_t c = 0; c < p->C; c++) {
-      const float e = dy[c] * p->g[c];
-      sum_e += e;
-      sum_eh += e * ((x[c] - m) * r);
-    }
-    const float mean_e = sum_e / p->count, mean_eh = sum_eh / p->count;
-    for (int64_t c = 0; c < p->C; c++) {
-      const float h = (x[c] - m) * r;
-      const float own = r * (dy[c] * p->g[c] - mean_e - h * mean_eh);
-      dx[c] = p->add ? p->add[n * p->C + c] + own : own;
-    }
+    ZP_IN_ORDER(row, c, p->C, e, dy[c] * p->g[c], sum_e += e)
+    ZP_IN_ORDER(row, c, p->C, eh, dy[c] * p->g[c] * ((x[c] - m) * r), sum_eh += eh)
+    if (row.lane == 0) *mean_e = sum_e / p->count;
+    if (row.lane == 0) *mean_eh = sum_eh / p->count;
+    return;
+  }
+  for (int64_t c = row.lane; c < p->C; c += ZP_WARP) {
+    const float h = (x[c] - m) * r;
+    const float own = r * (dy[c] * p->g[c] - *mean_e - h * *mean_eh);
+    dx[c] = p->add ? p->add[row.n * p->C + c] + own : own;
   }
 }
 
@@ -79,20 +79,24 @@ ZP_ON_DEVICE void zp_gelu_backward_body(const void *params, simdev_thread t, voi
     zp_gelu_backward(p->y + i, p->x + i, 1);
 }
 
-/* One item: a row of one head. */
+/* A warp's row of one head. Phases: its sum; its elements. */
 ZP_ON_DEVICE void zp_softmax_backward_body(const void *params, simdev_thread t, void *shared,
                                            int phase)
 {
   const zp_softmax_params *a = (const zp_softmax_params *)params;
-  (void)shared, (void)phase;
-  for (int64_t row = zp_item(t); row < a->rows; row += zp_item_step(t)) {
-    const int64_t last = row % a->T;
-    const float *p = a->p + row * a->T;
-    float *dp = a->dp + row * a->T, dot = 0.0f;
-    for (int64_t u = 0; u <= last; u++) dot += p[u] * dp[u];
-    for (int64_t u = 0; u <= last; u++) dp[u] = p[u] * (dp[u] - dot) * a->scale;
-    for (int64_t u = last + 1; u < a->T; u++) dp[u] = 0.0f;
+  const zp_row row = zp_row_of(t, shared);
+  if (row.n >= a->rows) return;
+  const int64_t last = row.n % a->T;
+  const float *p = a->p + row.n * a->T;
+  float *dp = a->dp + row.n * a->T, *dot = &row.kept[0];
+  if (phase == 0) {
+    float sum = 0.0f;
+    ZP_IN_ORDER(row, u, last + 1, term, p[u] * dp[u], sum += term)
+    if (row.lane == 0) *dot = sum;
+    return;
   }
+  for (int64_t u = row.lane; u < a->T; u += ZP_WARP)
+    dp[u] = u > last ? 0.0f : p[u] * (dp[u] - *dot) * a->scale;
 }
 
 /* One item: a column. */

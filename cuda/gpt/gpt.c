@@ -317,7 +317,7 @@ static void read_bytes(zp_cuda_gpt_work *w, const zp_cuda_call *call, zp_cuda_gp
     p.token = slot->token;
     p.target = slot->target;
     p.refused = me->o.refused;
-    zp_cuda_gpt_launch(w, zp_kernel_read, p.B * p.T, &p);
+    zp_cuda_gpt_launch(w, zp_kernel_read, zp_launch_items(p.B * p.T), &p);
   } else {
     zp_targets_params p;
     memset(&p, 0, sizeof p);
@@ -325,7 +325,7 @@ static void read_bytes(zp_cuda_gpt_work *w, const zp_cuda_call *call, zp_cuda_gp
     p.target = slot->target;
     p.refused = me->o.refused;
     p.N = w->d.B * w->d.T;
-    zp_cuda_gpt_launch(w, zp_kernel_targets, p.N, &p);
+    zp_cuda_gpt_launch(w, zp_kernel_targets, zp_launch_items(p.N), &p);
   }
 }
 
@@ -342,7 +342,7 @@ static void embed(zp_cuda_gpt_work *w, float *x, const zp_cuda_gpt_kept *slot)
   p.T = w->d.T;
   p.C = w->d.C;
   p.dtype = w->gpt->o.cfg->precision;
-  zp_cuda_gpt_launch(w, zp_kernel_embed, p.N * p.C, &p);
+  zp_cuda_gpt_launch(w, zp_kernel_embed, zp_launch_items(p.N * p.C), &p);
 }
 
 /* Writes the message to the next stage: the targets, if messages have them, and the activation. */
@@ -405,7 +405,7 @@ static void embed_backward(zp_cuda_gpt_work *w, const zp_cuda_gpt_kept *slot)
   p.T = w->d.T;
   p.C = w->d.C;
   p.context = w->gpt->gpt.shape.context;
-  zp_cuda_gpt_launch(w, zp_kernel_embed_backward, (V + p.context) * p.C, &p);
+  zp_cuda_gpt_launch(w, zp_kernel_embed_backward, zp_launch_items((V + p.context) * p.C), &p);
 }
 
 int zp_cuda_gpt_backward(zp_cuda_gpt *me, const zp_cuda_call *call, void *const *grad)

@@ -40,7 +40,7 @@ typedef struct zp_cuda_gpt_work {
 } zp_cuda_gpt_work;
 
 /* The layers of ref's gpt_net.c and gpt_layers.c as launches; w->failed keeps the first error. */
-void zp_cuda_gpt_launch(zp_cuda_gpt_work *w, const void *kernel, int64_t items, const void *params);
+void zp_cuda_gpt_launch(zp_cuda_gpt_work *w, const void *kernel, zp_launch l, const void *params);
 void zp_cuda_gpt_block(zp_cuda_gpt_work *w, float *y, const zp_gpt_block_kept *kept);
 void zp_cuda_gpt_block_backward(zp_cuda_gpt_work *w, float *dx, const float *dy,
                                 const zp_gpt_block_kept *kept);

@@ -11,9 +11,8 @@ enum { V = ZP_GPT_VOCAB };
   type name;                                                                                       \
   memset(&name, 0, sizeof name)
 
-void zp_cuda_gpt_launch(zp_cuda_gpt_work *w, const void *kernel, int64_t items, const void *params)
+void zp_cuda_gpt_launch(zp_cuda_gpt_work *w, const void *kernel, zp_launch l, const void *params)
 {
-  const zp_launch l = zp_launch_items(items);
   void *copy, *args[1];
   memcpy(&copy, &params, sizeof copy); /* CUDA's array has pointers to non-const */
   args[0] = copy;
@@ -56,7 +55,7 @@ static void norm(zp_cuda_gpt_work *w, float *y, float *mean, float *rstd, const 
   p.N = w->d.B * w->d.T;
   p.C = w->d.C;
   p.count = (float)w->d.C;
-  zp_cuda_gpt_launch(w, zp_kernel_layer_norm, p.N, &p);
+  zp_cuda_gpt_launch(w, zp_kernel_layer_norm, zp_launch_rows(p.N), &p);
 }
 
 typedef struct norm_input {
@@ -79,8 +78,8 @@ static void norm_backward(zp_cuda_gpt_work *w, float *dx, const float *dy, const
   p.N = w->d.B * w->d.T;
   p.C = w->d.C;
   p.count = (float)w->d.C;
-  zp_cuda_gpt_launch(w, zp_kernel_layer_norm_backward, p.N, &p);
-  zp_cuda_gpt_launch(w, zp_kernel_layer_norm_columns, p.C, &p);
+  zp_cuda_gpt_launch(w, zp_kernel_layer_norm_backward, zp_launch_rows(p.N), &p);
+  zp_cuda_gpt_launch(w, zp_kernel_layer_norm_columns, zp_launch_items(p.C), &p);
 }
 
 /* y (N,out) = x (N,in)·w (in,out) + b. entry: that of w; the next one is b's. */
@@ -142,7 +141,7 @@ static void linear_backward(zp_cuda_gpt_work *w, int32_t name, float *dx, const 
   columns.x = dy;
   columns.N = w->d.B * w->d.T;
   columns.columns = out;
-  zp_cuda_gpt_launch(w, zp_kernel_columns, out, &columns);
+  zp_cuda_gpt_launch(w, zp_kernel_columns, zp_launch_items(out), &columns);
 }
 
 /* ---- Attention ------------------------------------------------------------------------------- */
@@ -215,7 +214,7 @@ static void attention(zp_cuda_gpt_work *w, float *y, float *p, const float *qkv)
   multiply_heads(w, product_of(w, ZP_PRODUCT_SCORES, T, T, hs), p, p_layout(d),
                  (head_operand){qkv, qkv_layout(d), 0},
                  (head_operand){qkv + d.C, qkv_layout(d), 1});
-  zp_cuda_gpt_launch(w, zp_kernel_softmax, s.rows, &s);
+  zp_cuda_gpt_launch(w, zp_kernel_softmax, zp_launch_rows(s.rows), &s);
   multiply_heads(w, product_of(w, ZP_PRODUCT_MIX, T, hs, T), y, y_layout(d),
                  (head_operand){p, p_layout(d), 0},
                  (head_operand){qkv + 2 * d.C, qkv_layout(d), 0});
@@ -235,7 +234,7 @@ static void attention_backward(zp_cuda_gpt_work *w, float *dqkv, const float *dy
                  out, v_transposed);
   multiply_heads(w, product_of(w, ZP_PRODUCT_RIGHT + ZP_PRODUCT_MIX, T, hs, T), dqkv + 2 * d.C,
                  qkv_layout(d), p_transposed, out);
-  zp_cuda_gpt_launch(w, zp_kernel_softmax_backward, s.rows, &s);
+  zp_cuda_gpt_launch(w, zp_kernel_softmax_backward, zp_launch_rows(s.rows), &s);
   multiply_heads(w, product_of(w, ZP_PRODUCT_LEFT + ZP_PRODUCT_SCORES, T, hs, T), dqkv,
                  qkv_layout(d), ds, k);
   multiply_heads(w, product_of(w, ZP_PRODUCT_RIGHT + ZP_PRODUCT_SCORES, T, hs, T), dqkv + d.C,
@@ -252,7 +251,7 @@ static void residual(zp_cuda_gpt_work *w, float *y, const float *x, int32_t dtyp
   p.x = x;
   p.n = w->d.B * w->d.T * w->d.C;
   p.dtype = dtype;
-  zp_cuda_gpt_launch(w, zp_kernel_residual, p.n, &p);
+  zp_cuda_gpt_launch(w, zp_kernel_residual, zp_launch_items(p.n), &p);
 }
 
 static void gelu(zp_cuda_gpt_work *w, const void *kernel, float *y, const float *x)
@@ -261,7 +260,7 @@ static void gelu(zp_cuda_gpt_work *w, const void *kernel, float *y, const float 
   p.y = y;
   p.x = x;
   p.n = w->d.B * w->d.T * 4 * w->d.C;
-  zp_cuda_gpt_launch(w, kernel, p.n, &p);
+  zp_cuda_gpt_launch(w, kernel, zp_launch_items(p.n), &p);
 }
 
 static void round_activation(zp_cuda_gpt_work *w, float *x)
@@ -270,7 +269,7 @@ static void round_activation(zp_cuda_gpt_work *w, float *x)
   p.x = x;
   p.n = w->d.B * w->d.T * w->d.C;
   p.dtype = w->gpt->o.cfg->precision;
-  if (p.dtype != ZP_F32) zp_cuda_gpt_launch(w, zp_kernel_round, p.n, &p);
+  if (p.dtype != ZP_F32) zp_cuda_gpt_launch(w, zp_kernel_round, zp_launch_items(p.n), &p);
 }
 
 /* Rounds y, as between layers. */
@@ -343,8 +342,8 @@ void zp_cuda_gpt_loss(zp_cuda_gpt_work *w, float *loss, const int32_t *target,
 {
   zp_entropy_params p = entropy_of(w, target, kept);
   p.loss = loss;
-  zp_cuda_gpt_launch(w, zp_kernel_entropy, p.N, &p);
-  zp_cuda_gpt_launch(w, zp_kernel_entropy_mean, 1, &p);
+  zp_cuda_gpt_launch(w, zp_kernel_entropy, zp_launch_rows(p.N), &p);
+  zp_cuda_gpt_launch(w, zp_kernel_entropy_mean, zp_launch_items(1), &p);
 }
 
 void zp_cuda_gpt_head_backward(zp_cuda_gpt_work *w, float *dx, const int32_t *target,
@@ -355,7 +354,7 @@ void zp_cuda_gpt_head_backward(zp_cuda_gpt_work *w, float *dx, const int32_t *ta
   zp_product p = product_of(w, ZP_PRODUCT_LEFT + ZP_PRODUCT_HEAD, e.N, C, V);
   e.dlogits = w->gpt->wide;
   e.state = state;
-  zp_cuda_gpt_launch(w, zp_kernel_entropy_backward, e.N * V, &e);
+  zp_cuda_gpt_launch(w, zp_kernel_entropy_backward, zp_launch_items(e.N * V), &e);
   /* dhead (256,C) = dlogitsᵀ·norm */
   right_gradient(w, ZP_PRODUCT_HEAD, w->gpt->dvalue[2], e.dlogits, kept->norm, V, C);
   p.c = w->gpt->narrow;

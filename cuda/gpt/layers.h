@@ -127,6 +127,8 @@ zp_judge_product_params zp_judge_product_of(const zp_product *p, zp_judged *foun
 
 /* One thread for each of n items; with fewer blocks, threads loop. */
 zp_launch zp_launch_items(int64_t n);
+/* One warp for each of n rows: of layer_norm, softmax, their backward kernels, and entropy. */
+zp_launch zp_launch_rows(int64_t n);
 
 extern const void *const zp_kernel_product;
 extern const void *const zp_kernel_judge_product;

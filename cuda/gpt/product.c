@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "items.h"
 #include "layers.h"
 
 zp_launch zp_launch_items(int64_t n)
@@ -14,6 +15,15 @@ zp_launch zp_launch_items(int64_t n)
   l.grid = (uint32_t)(blocks < ZP_GRID_MAX ? blocks : ZP_GRID_MAX);
   l.block = (uint32_t)block;
   l.shared = 0;
+  return l;
+}
+
+zp_launch zp_launch_rows(int64_t n)
+{
+  zp_launch l;
+  l.grid = (uint32_t)((n + ZP_ROWS - 1) / ZP_ROWS);
+  l.block = ZP_ROWS * ZP_WARP;
+  l.shared = ZP_ROWS * ZP_ROW_KEPT * sizeof(float);
   return l;
 }
 

@@ -80,9 +80,9 @@ fault no_rounding_between_layers layers forward.h $bits \
   's/= zp_rounded_to(p->dtype, p->x\[i\] + p->y\[i\])/= p->x[i] + p->y[i]/'
 fault other_epsilon layers forward.h $bits 's/1e-5f/1e-6f/'
 fault causal_mask_missing layers forward.h $bits \
-  's/const int64_t last = row % p->T;/const int64_t last = p->T - 1;/'
+  's/const int64_t last = row.n % p->T;/const int64_t last = p->T - 1;/'
 fault maximum_not_subtracted layers forward.h $bits \
-  's/zp_exp_shifted(s, top, last + 1)/zp_exp_shifted(s, 0.0f, last + 1)/'
+  's/zp_exp_shifted(s + u, row.kept\[0\], 1)/zp_exp_shifted(s + u, 0.0f, 1)/'
 fault rows_of_other_bytes_added layers backward.h $bits \
   's/p->token\[n\] == which/p->token[n] >= which/'
 fault loss_scale_missing layers backward.h $bits 's/ \* p->mean \* scale/ * p->mean/'
