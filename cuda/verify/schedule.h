@@ -6,7 +6,7 @@
 #include "inject.h"
 
 /* Producer streams that a micro-batch's gradients are announced on, at most; sets of them, together
- * more than the engine remembers (ZP_CUDA_KNOWN). */
+ * more than the engine remembers (ZP_CUDA_WAITERS). */
 enum { ZP_DIFF_STREAMS = 3, ZP_DIFF_SETS = 24 };
 
 /* Zero is a valid value for every member; all gradients are then announced on one stream. */

@@ -56,7 +56,7 @@ void zp_cuda_buckets_begin_step(zp_cuda_buckets *b)
 {
   for (int32_t i = 0; i < b->r->plan.slots; i++) b->read[i] = 0;
   b->reductions = 0;
-  b->known = 0;
+  zp_cuda_waits_forget(&b->waits);
   b->after_forward = 0;
 }
 
@@ -88,28 +88,11 @@ char *zp_cuda_slot(const zp_cuda_buckets *b, const zp_op *op, int64_t at)
   return (char *)b->slot[op->slot] + at * zp_dtype_bytes(zp_cuda_slot_dtype(b->r, op->flat));
 }
 
-/* The last reduction that the stream waits for already; NULL: there is no room to remember it. */
-static int64_t *waited_for(zp_cuda_buckets *b, cudaStream_t stream)
-{
-  int32_t i = 0;
-  while (i < b->known && b->known_stream[i] != stream) i++;
-  if (i == ZP_CUDA_KNOWN) return NULL;
-  if (i == b->known) {
-    b->known_stream[b->known++] = stream;
-    b->known_wait[i] = 0;
-  }
-  return &b->known_wait[i];
-}
-
 /* The step before is ordered before the compute stream's callbacks, hence before the gradient. */
 int zp_cuda_wait_for_slot(zp_cuda_buckets *b, const zp_op *op, cudaStream_t stream)
 {
   const int64_t n = b->read[op->slot];
-  int64_t *waited;
-  if (stream == b->r->reduce || n == 0) return 0;
-  waited = waited_for(b, stream);
-  if (waited && *waited >= n) return 0;
-  if (waited) *waited = n;
+  if (stream == b->r->reduce || n == 0 || !zp_cuda_waits_need(&b->waits, stream, n)) return 0;
   return zp_cuda_wait(b->r, ZP_SYNC_FREE_WAIT, stream, b->free[op->slot]);
 }
 
@@ -148,7 +131,6 @@ int zp_cuda_release_slot(zp_cuda_buckets *b, const zp_op *op)
 
 int zp_cuda_buckets_invariant(const zp_cuda_buckets *b, zp_error *err)
 {
-  ZP_INVARIANT(err, -1, b->known >= 0 && b->known <= ZP_CUDA_KNOWN);
   ZP_INVARIANT(err, -1, b->reductions >= 0);
   for (int32_t k = 0; k < b->r->plan.lay.n_flats; k++) {
     const zp_cuda_bucket *s = &b->flat[k];
@@ -158,5 +140,5 @@ int zp_cuda_buckets_invariant(const zp_cuda_buckets *b, zp_error *err)
     ZP_INVARIANT(err, -1, b->slot[i] && b->read[i] <= b->reductions);
     ZP_INVARIANT(err, -1, i == 0 || b->read[i] == 0 || b->read[i] != b->read[i - 1]);
   }
-  return 0;
+  return zp_cuda_waits_invariant(&b->waits, err);
 }

@@ -6,11 +6,10 @@
 #define ZP_CUDA_BUCKETS_H
 
 #include "../device/memory.h"
+#include "waits.h"
 
 /* Streams that may fill one bucket. Each costs an event a flat group. */
 enum { ZP_CUDA_PRODUCERS = 16 };
-/* Streams whose waits for the reduction stream are remembered; those of others are repeated. */
-enum { ZP_CUDA_KNOWN = 64 };
 
 typedef struct zp_cuda_bucket {
   /* streams that have filled the open bucket, and what each had queued after its last copy */
@@ -19,8 +18,6 @@ typedef struct zp_cuda_bucket {
   cudaEvent_t copied[ZP_CUDA_PRODUCERS];
 } zp_cuda_bucket;
 
-/* The reduction stream ends reductions one after the other: a stream that has waited for the n-th
- * need not wait for those before it. */
 typedef struct zp_cuda_buckets {
   zp_cuda_rank *r;
   zp_cuda_bucket *flat; /* [lay.n_flats] */
@@ -29,10 +26,8 @@ typedef struct zp_cuda_buckets {
   void **slot;
   cudaEvent_t *free;
   int64_t *read;
-  int64_t reductions; /* of slots, in this step */
-  int32_t known;
-  cudaStream_t known_stream[ZP_CUDA_KNOWN];
-  int64_t known_wait[ZP_CUDA_KNOWN];
+  int64_t reductions;    /* of slots, in this step */
+  zp_cuda_waits waits;   /* for reductions of this step */
   int32_t after_forward; /* 1: reduce is ordered after the step's last forward */
 } zp_cuda_buckets;
 

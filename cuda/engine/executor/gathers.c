@@ -84,27 +84,10 @@ int zp_cuda_gathers_issued(zp_cuda_gathers *g)
 
 /* ---- Readers --------------------------------------------------------------------------------- */
 
-/* The last gather that the stream has waited for; NULL: there is no room to remember it. */
-static int64_t *waited_for(zp_cuda_gathers *g, cudaStream_t stream)
-{
-  int32_t i = 0;
-  while (i < g->readers && g->reader[i] != stream) i++;
-  if (i == ZP_CUDA_READERS) return NULL;
-  if (i == g->readers) {
-    g->reader[g->readers++] = stream;
-    g->waited[i] = -1;
-  }
-  return &g->waited[i];
-}
-
 /* last: a gather, or -1. */
 static int wait_for(zp_cuda_gathers *g, int64_t last, cudaStream_t stream)
 {
-  int64_t *waited;
-  if (last < 0 || !g->issued) return 0;
-  waited = waited_for(g, stream);
-  if (waited && *waited >= last) return 0;
-  if (waited) *waited = last;
+  if (last < 0 || !g->issued || !zp_cuda_waits_need(&g->waits, stream, last)) return 0;
   return zp_cuda_wait(g->r, ZP_SYNC_PARAM_WAIT, stream, g->gathered[last]);
 }
 
@@ -178,13 +161,12 @@ void zp_cuda_gathers_end_step(zp_cuda_gathers *g)
   memset(g->awaited, 0, (size_t)g->r->plan.lay.n_params);
   g->issued = 1;
   g->next = 0;
-  g->readers = 0;
+  zp_cuda_waits_forget(&g->waits);
 }
 
 int zp_cuda_gathers_invariant(const zp_cuda_gathers *g, zp_error *err)
 {
   ZP_INVARIANT(err, -1, !g->gathered == !g->r->opt.partial_gather);
   ZP_INVARIANT(err, -1, g->next >= 0 && g->next <= g->n);
-  ZP_INVARIANT(err, -1, g->readers >= 0 && g->readers <= ZP_CUDA_READERS);
-  return 0;
+  return zp_cuda_waits_invariant(&g->waits, err);
 }

@@ -5,9 +5,7 @@
 #define ZP_CUDA_GATHERS_H
 
 #include "../device/rank.h"
-
-/* Streams whose waits the engine remembers, to leave out those that repeat one. */
-enum { ZP_CUDA_READERS = 16 };
+#include "waits.h"
 
 typedef struct zp_cuda_gathers {
   zp_cuda_rank *r;
@@ -18,9 +16,7 @@ typedef struct zp_cuda_gathers {
   uint8_t *awaited;      /* [lay.n_params] 1: a stream waited for it since the last step's end */
   int64_t next;          /* the next gather of this step */
   int32_t issued;        /* 1: a step has gathered */
-  cudaStream_t reader[ZP_CUDA_READERS];
-  int64_t waited[ZP_CUDA_READERS]; /* the last gather that it has waited for */
-  int32_t readers;
+  zp_cuda_waits waits;   /* of entries: for gathers of this step */
 } zp_cuda_gathers;
 
 /* The lists; then the events. Without the option, nothing. */

@@ -33,11 +33,12 @@ static const damage damages[] = {
     DAMAGE("state/step_memory.c:", memory.copied_out, 0),
     DAMAGE("state/offload.c:", offload.n, 1),
     DAMAGE("state/checkpoint.c:", checkpoint.unsaved.status, 1),
-    DAMAGE("executor/buckets.c:", buckets.known, -1),
+    DAMAGE("executor/buckets.c:", buckets.reductions, -1),
     DAMAGE("executor/gradients.c:", gradients.mb, 1000),
     DAMAGE("executor/messages.c:", messages.act_out.n, 9),
     DAMAGE("executor/pipeline.c:", pipeline.new_next, 1000000),
     DAMAGE("executor/step.c:", steps.ending, 1),
+    DAMAGE("executor/waits.c:", buckets.waits.n, -1),
     DAMAGE("engine/watchdog.c:", watchdog.runs, 2),
 };
 enum { DAMAGES = sizeof damages / sizeof *damages, RANKS = 2, STEP = 1 };

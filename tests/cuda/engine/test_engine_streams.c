@@ -95,7 +95,7 @@ Test(streams, of_producers_may_be_others_in_each_micro_batch)
     }
     zp_diff_case_close(&j);
   }
-  cr_assert_gt(ZP_DIFF_SETS * ZP_DIFF_STREAMS, ZP_CUDA_KNOWN);
+  cr_assert_gt(ZP_DIFF_SETS * ZP_DIFF_STREAMS, ZP_CUDA_WAITERS);
 }
 
 /* 16 entries fill one bucket from as many streams; with one entry more, the stream that is one too
