@@ -11,6 +11,7 @@
 #include "main.h"
 #include "measure.h"
 #include "probe.h"
+#include "states.h"
 
 enum { MEMBERS = 8 };
 
@@ -246,24 +247,17 @@ static int bench_gather_exact(zp_bench *b, int tensors)
   return zp_bench_measure(b, &j);
 }
 
+/* To sums that are there, those of another use of a tied key. */
 static int bench_add_exact(zp_bench *b)
 {
-  const int64_t n = limbs_in(b) / MEMBERS;
-  zp_add_params p;
-  zp_bench_job j = job_of("add_exact", zp_kernel_add_exact, &p, "limbs", 1, n * MEMBERS);
+  const int64_t n = limbs_in(b) / 2;
+  zp_add_exact_params p = {n, (const int64_t *)(const void *)b->array[0],
+                           (int64_t *)(void *)(b->array[0] + 72 * n)};
+  zp_bench_job j = job_of("add_exact", zp_kernel_add_exact, &p, "limbs", 1, n);
   j.l = zp_launch_limbs(n, 2);
-  j.read = n * 72 * MEMBERS;
+  j.read = n * 72 * 2;
   j.write = n * 72;
-  memset(&p, 0, sizeof p);
-  p.dtype = ZP_I64;
-  p.members = MEMBERS;
-  p.own = -1;
-  p.first = 1;
-  p.n = n;
-  p.stride = n * 72;
-  p.parts = b->array[0];
-  p.out = b->array[ZP_BENCH_ARRAYS / 2];
-  if (make_sums(b, n * MEMBERS)) return -1;
+  if (make_sums(b, 2 * n)) return -1;
   return zp_bench_measure(b, &j);
 }
 
@@ -290,24 +284,82 @@ static int bench_mean_exact(zp_bench *b)
   return zp_bench_measure(b, &j);
 }
 
-/* ---- Update ---------------------------------------------------------------------------------- */
+/* ---- Packed sums: 40 bytes an element -------------------------------------------------------- */
 
-/* The step's and the group's state, on the device. */
-static int lay_states(zp_bench *b, zp_update_params *p)
+/* The members' parts, added to n packed sums. */
+static zp_add_params packed_sums(zp_bench *b, int64_t n, int32_t members, int32_t first, char *out)
 {
-  zp_step_state step;
-  zp_group_state group;
-  memset(&step, 0, sizeof step);
-  memset(&group, 0, sizeof group);
-  group.rule = ZP_RULE_ADAMW;
-  for (int i = 0; i < ZP_STEP_SCALARS; i++) group.scalar[i] = 0.5f + (float)i / 32;
-  p->step = (const zp_step_state *)(const void *)(b->small + 8192);
-  p->group = (const zp_group_state *)(const void *)(b->small + 16384);
-  if (cudaMemcpyAsync(b->small + 8192, &step, sizeof step, cudaMemcpyHostToDevice, b->stream) ||
-      cudaMemcpyAsync(b->small + 16384, &group, sizeof group, cudaMemcpyHostToDevice, b->stream))
-    return -1;
-  return (int)cudaStreamSynchronize(b->stream);
+  return (zp_add_params){.dtype = ZP_BF16,
+                         .members = members,
+                         .own = -1,
+                         .first = first,
+                         .n = n,
+                         .stride = n * 2,
+                         .parts = b->array[ZP_BENCH_ARRAYS / 2],
+                         .out = out};
 }
+
+/* Sums of one gradient each, in the first array. */
+static int make_packed(zp_bench *b, int64_t n)
+{
+  zp_add_params p = packed_sums(b, n, 1, 1, b->array[0]);
+  if (fill(b, ZP_BENCH_ARRAYS / 2, n, ZP_BF16, ZP_FILL_GRADIENT)) return -1;
+  return zp_bench_launch(b, zp_kernel_add_packed, zp_launch_limbs(n, 1), &p);
+}
+
+/* Parts of 8 members, as after a bucket's exchange. */
+static int bench_add_packed(zp_bench *b)
+{
+  const int64_t n = limbs_in(b);
+  zp_add_params p = packed_sums(b, n, MEMBERS, 0, b->array[0]);
+  zp_bench_job j = job_of("add_packed", zp_kernel_add_packed, &p, "bf16", 1, n);
+  j.l = zp_launch_limbs(n, 1);
+  j.read = n * (2 * MEMBERS + ZP_PACKED_BYTES);
+  j.write = n * ZP_PACKED_BYTES;
+  if (make_packed(b, n) || fill(b, ZP_BENCH_ARRAYS / 2, MEMBERS * n, ZP_BF16, ZP_FILL_GRADIENT))
+    return -1;
+  return zp_bench_measure(b, &j);
+}
+
+/* The means take the place of the sums' first words. */
+static int bench_mean_packed(zp_bench *b)
+{
+  const int64_t n = limbs_in(b);
+  zp_squares_params p;
+  zp_bench_job j = job_of("mean_packed", zp_kernel_mean_packed, &p, "packed", 1, n);
+  j.read = n * ZP_PACKED_BYTES;
+  j.write = n * 4;
+  if (make_packed(b, n) || lay_means(b, n, 4, &p)) return -1;
+  p.packed = p.runs.here[0].out = b->array[0];
+  p.n = n;
+  j.l = zp_launch_mean_exact(p.runs.here, 1);
+  return zp_bench_measure(b, &j);
+}
+
+/* As limbs, which NCCL adds, and back. */
+static int bench_repack(zp_bench *b)
+{
+  const int64_t n = limbs_in(b);
+  zp_packed_params p;
+  zp_launch l;
+  zp_bench_job j = job_of("unpack_sums", zp_kernel_unpack_sums, &p, "packed", 1, n);
+  memset(&p, 0, sizeof p);
+  p.packed = b->array[0];
+  p.n = n;
+  j.read = n * ZP_PACKED_BYTES;
+  j.write = n * 72;
+  if (make_packed(b, n) || lay(b, 1, n, 72, ZP_BENCH_ARRAYS / 2, 72, &p.runs, &l)) return -1;
+  p.runs.here[0].in = p.runs.here[0].out;
+  j.l = zp_launch_limb_runs(b->runs, 1);
+  if (zp_bench_measure(b, &j)) return -1;
+  j.name = "pack_sums";
+  j.kernel = zp_kernel_pack_sums;
+  j.read = n * 72;
+  j.write = n * ZP_PACKED_BYTES;
+  return zp_bench_measure(b, &j);
+}
+
+/* ---- Update ---------------------------------------------------------------------------------- */
 
 /* NaN or subnormal numbers would take a slow path of the division. */
 static int check_finite(zp_bench *b, int array, int64_t *bad)
@@ -337,6 +389,10 @@ static int bench_update(zp_bench *b, int32_t dtype, int tensors)
   zp_update_params p;
   zp_bench_job j = job_of("update", zp_kernel_update, &p, zp_dtype_name(dtype), tensors, b->n);
   memset(&p, 0, sizeof p);
+  zp_step_state *step = (zp_step_state *)(void *)(b->small + 8192);
+  zp_group_state *group = (zp_group_state *)(void *)(b->small + 16384);
+  p.step = step;
+  p.group = group;
   p.grad = (const float *)(const void *)b->array[0];
   p.master = (float *)(void *)b->array[1];
   p.m = (float *)(void *)b->array[2];
@@ -348,7 +404,8 @@ static int bench_update(zp_bench *b, int32_t dtype, int tensors)
   j.write = (12 + size) * b->n;
   for (int a = 0; a < 4; a++)
     if (fill(b, a, b->n, ZP_F32, a == 3 ? ZP_FILL_POSITIVE : ZP_FILL_GRADIENT)) return -1;
-  if (lay_states(b, &p) || lay(b, tensors, b->n, size, ZP_BENCH_ARRAYS / 2, size, &p.runs, &j.l) ||
+  if (zp_gpu_write_states(step, group) ||
+      lay(b, tensors, b->n, size, ZP_BENCH_ARRAYS / 2, size, &p.runs, &j.l) ||
       zp_bench_measure(b, &j) || check_finite(b, 1, &bad))
     return -1;
   if (bad) fprintf(stderr, "kernel_bench: update: %" PRId64 " masters are no numbers\n", bad);
@@ -422,7 +479,8 @@ static int run_all(zp_bench *b)
     }
   }
   return bench_copy(b) || bench_gaps(b) || bench_add(b) || bench_mean(b) || bench_add_exact(b) ||
-         bench_settle(b) || bench_mean_exact(b) || bench_grids(b);
+         bench_settle(b) || bench_mean_exact(b) || bench_add_packed(b) || bench_mean_packed(b) ||
+         bench_repack(b) || bench_grids(b);
 }
 
 int zp_gpu_main(int argc, char **argv)

@@ -46,9 +46,10 @@ $(GPU_KERNEL_CHECK): $(BUILD)/cuda/gpu/main_device.o $(CHECK_OBJ) $(BUILD)/cuda/
 
 LARGE_CHECK     := $(BUILD)/large_check
 GPU_LARGE_CHECK := $(BUILD)/gpu/large_check
-LARGE_OBJ       := $(BUILD)/cuda/gpu/large_check.o $(BUILD)/cuda/kernels/launch.o
-$(BUILD)/cuda/gpu/large_check.o: CPPFLAGS += $(CUDA_CPPFLAGS)
-$(BUILD)/cuda/gpu/large_check.o: | $(firstword $(CUDA_HEADERS))
+LARGE_OBJ       := $(patsubst %,$(BUILD)/cuda/gpu/%.o,large_check states) \
+                   $(BUILD)/cuda/kernels/launch.o
+$(LARGE_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
+$(LARGE_OBJ): | $(firstword $(CUDA_HEADERS))
 $(LARGE_CHECK): $(BUILD)/cuda/gpu/main_sim.o $(LARGE_OBJ) $(BUILD)/cuda/gpu/probe.o \
   $(BUILD)/cuda/kernels/kernels.o $(SIMDEV) $(STATIC)
 	$(say) LD $@
@@ -62,7 +63,7 @@ $(GPU_LARGE_CHECK): $(BUILD)/cuda/gpu/main_device.o $(LARGE_OBJ) $(BUILD)/gpu/pr
 
 KERNEL_BENCH     := $(BUILD)/kernel_bench
 GPU_KERNEL_BENCH := $(BUILD)/gpu/kernel_bench
-BENCH_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,bench measure probe)
+BENCH_OBJ := $(patsubst %,$(BUILD)/cuda/gpu/%.o,bench measure probe states)
 $(BENCH_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(BENCH_OBJ): | $(firstword $(CUDA_HEADERS))
 $(BUILD)/gpu/measure.o: cuda/gpu/measure.c $(BUILD)/flags | $(firstword $(CUDA_HEADERS))
@@ -78,7 +79,7 @@ $(KERNEL_BENCH): $(BUILD)/cuda/gpu/main_sim.o $(BENCH_OBJ) $(BUILD)/cuda/kernels
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS))
 $(GPU_KERNEL_BENCH): $(BUILD)/cuda/gpu/main_device.o $(BUILD)/cuda/gpu/bench.o \
-  $(BUILD)/gpu/measure.o $(BUILD)/gpu/probe.o \
+  $(BUILD)/cuda/gpu/states.o $(BUILD)/gpu/measure.o $(BUILD)/gpu/probe.o \
   $(BUILD)/cuda/kernels/device.o $(BUILD)/cuda/kernels/launch.o $(GPU_PURE) | \
   $(BUILD)/gpu/libcuda.so.1
 	$(say) LD $@

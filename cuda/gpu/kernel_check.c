@@ -173,7 +173,7 @@ static zp_launch add(uint64_t *state, char *host, char *base, void *params, int 
   p->parts = slot(base, 0);
   p->own_in = slot(base, 1);
   p->out = slot(base, 2);
-  return zp_launch_elements(p->n); /* add_exact's: make_add_exact */
+  return zp_launch_elements(p->n);
 }
 
 static zp_launch make_add_ordered(uint64_t *state, char *host, char *base, void *params)
@@ -181,12 +181,6 @@ static zp_launch make_add_ordered(uint64_t *state, char *host, char *base, void 
   const int kind = (int)below(state, 4);
   fill(state, ZP_F32, kind, slot(host, 2), ROOM);
   return add(state, host, base, params, kind);
-}
-
-static zp_launch make_add_exact(uint64_t *state, char *host, char *base, void *params)
-{
-  add(state, host, base, params, 0);
-  return zp_launch_limbs(((zp_add_params *)params)->n, 2);
 }
 
 /* All words are the limbs of some packed sum. */
@@ -220,6 +214,17 @@ static void fill_limbs(uint64_t *state, char *to, int64_t n, int wide)
     if (i % 9 == 8) limb %= 1 << 20;
     memcpy(to + i * 8, &limb, sizeof limb);
   }
+}
+
+static zp_launch make_add_exact(uint64_t *state, char *host, char *base, void *params)
+{
+  zp_add_exact_params *p = params;
+  p->n = some_count(state);
+  fill_limbs(state, slot(host, 0), p->n, 1);
+  fill_limbs(state, slot(host, 1), p->n, 1);
+  p->part = (const int64_t *)(const void *)slot(base, 0);
+  p->sum = (int64_t *)(void *)slot(base, 1);
+  return zp_launch_limbs(p->n, 2);
 }
 
 static zp_launch make_settle(uint64_t *state, char *host, char *base, void *params)

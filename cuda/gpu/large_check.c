@@ -14,10 +14,13 @@
 #include "../kernels/kernels.h"
 #include "main.h"
 #include "probe.h"
+#include "states.h"
 
 /* ALIGN: bytes that an array starts at multiples of. BLOCKS: of the kernels that make data and
  * checksums. */
-enum { ARRAYS = 5, ALIGN = 256, BLOCKS = 132 * 16, DIVISOR = 24, MEMBERS = 2, LIMBS = 72 };
+enum { ARRAYS = 5, ALIGN = 256, BLOCKS = 132 * 16, DIVISOR = 24, MEMBERS = 2 };
+/* Bytes of an element: the members' parts, a packed sum, its limbs. */
+enum { PARTS = 2 * MEMBERS, SUMS = ZP_PACKED_BYTES, LIMBS = 72 };
 
 typedef struct large {
   int64_t n, limbs; /* elements of the job; of jobs with limbs */
@@ -40,6 +43,8 @@ typedef struct job {
   int (*prepare)(const large *a); /* NULL: gradients in the first array */
   /* Elements from … from + count - 1: fills *params; the launch. */
   zp_launch (*make)(const large *a, int64_t from, int64_t count, void *params);
+  /* NULL, or what has the same result for a piece as `make` for all elements. */
+  int (*piece)(const large *a, int64_t from, int64_t count);
 } job;
 
 static int failed(const char *of, const char *call, cudaError_t e)
@@ -197,10 +202,14 @@ static int prepare_carries(const large *a)
   return fill(a, 1, LIMBS / 4 * a->n, ZP_F32, ZP_FILL_POSITIVE);
 }
 
+static int64_t *limbs_at(const large *a, int array, int64_t from)
+{
+  return (int64_t *)(void *)(a->at[array] + LIMBS * from);
+}
+
 static zp_launch settled(const large *a, int64_t from, int64_t count, void *params)
 {
-  *(zp_settle_params *)params =
-      (zp_settle_params){count, (int64_t *)(void *)(a->at[1] + LIMBS * from)};
+  *(zp_settle_params *)params = (zp_settle_params){count, limbs_at(a, 1, from)};
   return zp_launch_limbs(count, 1);
 }
 
@@ -213,31 +222,124 @@ static zp_launch mean_of_limbs(const large *a, int64_t from, int64_t count, void
   return zp_launch_mean_exact(p->runs.here, 1);
 }
 
-/* To sums that are there, those of another member. */
+/* To sums that are there, those of another use of a tied key. */
 static zp_launch limbs_added(const large *a, int64_t from, int64_t count, void *params)
 {
-  *(zp_add_params *)params = (zp_add_params){.dtype = ZP_BF16,
-                                             .members = 1,
-                                             .own = -1,
-                                             .n = count,
-                                             .stride = 0,
-                                             .parts = a->at[0] + 2 * from,
-                                             .out = a->at[1] + LIMBS * from};
+  *(zp_add_exact_params *)params =
+      (zp_add_exact_params){count, limbs_at(a, 2, from), limbs_at(a, 1, from)};
   return zp_launch_limbs(count, 2);
 }
 
+static int prepare_two_limbs(const large *a)
+{
+  return prepare_limbs(a) || fill(a, 2, LIMBS / 4 * a->n, ZP_F32, ZP_FILL_GRADIENT);
+}
+
+/* ---- Jobs with packed sums ------------------------------------------------------------------- */
+
+/* Members' parts of the first array, added to packed sums that are not there yet. They are those of
+ * all elements, so pieces are added as limbs, which are packed. */
+static zp_launch parts_packed(const large *a, int64_t from, int64_t count, void *params)
+{
+  *(zp_add_params *)params = (zp_add_params){.dtype = ZP_BF16,
+                                             .members = MEMBERS,
+                                             .own = -1,
+                                             .first = 1,
+                                             .n = count,
+                                             .stride = 2 * a->n,
+                                             .parts = a->at[0] + 2 * from,
+                                             .out = a->at[1]};
+  return zp_launch_limbs(count, 1);
+}
+
+/* Elements of packed sums in array 1 and their limbs in array 2. */
+static zp_launch repacked(const large *a, int64_t from, int64_t count, void *params)
+{
+  zp_packed_params *p = params;
+  *p = (zp_packed_params){.packed = a->at[1], .n = a->n};
+  lay(&p->runs, a->at[2] + LIMBS * from, a->at[2] + LIMBS * from, from, count);
+  return zp_launch_limb_runs(p->runs.here, 1);
+}
+
+static int forget_limbs(const large *a, int64_t from, int64_t count)
+{
+  return failed("forgetting limbs", "cudaMemsetAsync",
+                cudaMemsetAsync(a->at[2] + LIMBS * from, 0, (size_t)(LIMBS * count), NULL));
+}
+
+static int add_as_limbs(const large *a, int64_t from, int64_t count)
+{
+  zp_packed_params packed;
+  const zp_launch l = repacked(a, from, count, &packed);
+  for (int32_t m = 0; m < MEMBERS; m++) {
+    zp_gather_params p = {.dtype = ZP_BF16, .first = m == 0};
+    lay(&p.runs, a->at[0] + 2 * (a->n * m + from), a->at[2] + LIMBS * from, 0, count);
+    if (launch(zp_kernel_gather_exact, zp_launch_limb_runs(p.runs.here, 1), &p)) return -1;
+  }
+  return launch(zp_kernel_pack_sums, l, &packed) || forget_limbs(a, from, count);
+}
+
+static int prepare_packed(const large *a)
+{
+  zp_add_params p;
+  const zp_launch l = parts_packed(a, 0, a->n, &p);
+  return prepare_parts(a) || launch(zp_kernel_add_packed, l, &p);
+}
+
+/* Limbs that are not carried. */
+static int prepare_unpacked(const large *a)
+{
+  return fill(a, 2, LIMBS / 4 * a->n, ZP_F32, ZP_FILL_POSITIVE);
+}
+
+/* The means take the place of the sums' first words. */
+static zp_launch mean_of_packed(const large *a, int64_t from, int64_t count, void *params)
+{
+  zp_squares_params *p = params;
+  *p = (zp_squares_params){.divisor = DIVISOR,
+                           .packed = a->at[1],
+                           .n = a->n,
+                           .tally = a->tally,
+                           .nonfinite = a->nonfinite};
+  lay(&p->runs, NULL, a->at[1] + 4 * from, 1, count);
+  p->lanes = zp_squares_lanes(p->runs.here, 1);
+  return zp_launch_mean_exact(p->runs.here, 1);
+}
+
 static const job jobs[] = {
-    {"gather_copy", &zp_kernel_gather_copy, 0, {2, 2}, NULL, copied},
-    {"gather_ordered", &zp_kernel_gather_ordered, 0, {2, 4}, prepare_added, added},
-    {"scatter", &zp_kernel_scatter, 0, {2, 2}, NULL, scattered},
-    {"squares", &zp_kernel_squares, 0, {2}, NULL, squared},
-    {"mean_ordered", &zp_kernel_mean_ordered, 0, {4}, prepare_sums, averaged},
-    {"add_ordered", &zp_kernel_add_ordered, 0, {2 * MEMBERS, 4}, prepare_parts, summed},
-    {"update", &zp_kernel_update, 0, {4, 4, 4, 4, 2}, prepare_update, updated},
-    {"gather_exact", &zp_kernel_gather_exact, 1, {2, LIMBS}, NULL, gathered},
-    {"settle", &zp_kernel_settle, 1, {2, LIMBS}, prepare_carries, settled},
-    {"mean_exact", &zp_kernel_mean_exact, 1, {2, LIMBS, 4}, prepare_limbs, mean_of_limbs},
-    {"add_exact", &zp_kernel_add_exact, 1, {2, LIMBS}, prepare_limbs, limbs_added},
+    {"gather_copy", &zp_kernel_gather_copy, 0, {2, 2}, NULL, copied, NULL},
+    {"gather_ordered", &zp_kernel_gather_ordered, 0, {2, 4}, prepare_added, added, NULL},
+    {"scatter", &zp_kernel_scatter, 0, {2, 2}, NULL, scattered, NULL},
+    {"squares", &zp_kernel_squares, 0, {2}, NULL, squared, NULL},
+    {"mean_ordered", &zp_kernel_mean_ordered, 0, {4}, prepare_sums, averaged, NULL},
+    {"add_ordered", &zp_kernel_add_ordered, 0, {2 * MEMBERS, 4}, prepare_parts, summed, NULL},
+    {"update", &zp_kernel_update, 0, {4, 4, 4, 4, 2}, prepare_update, updated, NULL},
+    {"gather_exact", &zp_kernel_gather_exact, 1, {2, LIMBS}, NULL, gathered, NULL},
+    {"settle", &zp_kernel_settle, 1, {2, LIMBS}, prepare_carries, settled, NULL},
+    {"mean_exact", &zp_kernel_mean_exact, 1, {2, LIMBS, 4}, prepare_limbs, mean_of_limbs, NULL},
+    {"add_exact", &zp_kernel_add_exact, 1, {2, LIMBS, LIMBS}, prepare_two_limbs, limbs_added, NULL},
+    {"add_packed",
+     &zp_kernel_add_packed,
+     1,
+     {PARTS, SUMS, LIMBS},
+     prepare_parts,
+     parts_packed,
+     add_as_limbs},
+    {"unpack_sums",
+     &zp_kernel_unpack_sums,
+     1,
+     {PARTS, SUMS, LIMBS},
+     prepare_packed,
+     repacked,
+     NULL},
+    {"pack_sums", &zp_kernel_pack_sums, 1, {PARTS, SUMS, LIMBS}, prepare_unpacked, repacked, NULL},
+    {"mean_packed",
+     &zp_kernel_mean_packed,
+     1,
+     {PARTS, SUMS, LIMBS},
+     prepare_packed,
+     mean_of_packed,
+     NULL},
 };
 enum { JOBS = sizeof jobs / sizeof *jobs };
 
@@ -259,21 +361,6 @@ static size_t lay_arrays(const job *j, int64_t n, char *memory, char **at)
   return bytes;
 }
 
-/* The step's and the group's state, as kernel_bench has them. */
-static int open_states(large *a)
-{
-  zp_step_state step;
-  zp_group_state group;
-  memset(&step, 0, sizeof step);
-  memset(&group, 0, sizeof group);
-  group.rule = ZP_RULE_ADAMW;
-  for (int i = 0; i < ZP_STEP_SCALARS; i++) group.scalar[i] = 0.5f + (float)i / 32;
-  return failed("opening", "cudaMemcpy",
-                cudaMemcpy(a->step, &step, sizeof step, cudaMemcpyHostToDevice)) ||
-         failed("opening", "cudaMemcpy",
-                cudaMemcpy(a->group, &group, sizeof group, cudaMemcpyHostToDevice));
-}
-
 static int open_memory(large *a)
 {
   char *small;
@@ -290,7 +377,7 @@ static int open_memory(large *a)
   a->sum = (uint64_t *)(void *)(small + 8448);
   a->step = (zp_step_state *)(void *)(small + 16384);
   a->group = (zp_group_state *)(void *)(small + 32768);
-  return open_states(a);
+  return failed("opening", "cudaMemcpy", (cudaError_t)zp_gpu_write_states(a->step, a->group));
 }
 
 /* ---- Comparing ------------------------------------------------------------------------------- */
@@ -314,6 +401,10 @@ static int run(const large *a, const job *j, int64_t piece, uint32_t grid)
   for (int64_t from = 0; from < a->n; from += piece) {
     const int64_t count = a->n - from < piece ? a->n - from : piece;
     _Alignas(16) char params[4096] = {0};
+    if (j->piece && piece < a->n) {
+      if (j->piece(a, from, count)) return -1;
+      continue;
+    }
     zp_launch l = j->make(a, from, count, params);
     if (grid > 0 && grid < l.grid) l.grid = grid;
     if (launch(*j->kernel, l, params)) return -1;

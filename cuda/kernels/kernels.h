@@ -156,12 +156,11 @@ typedef struct zp_squares_params {
   zp_memory_runs runs;
 } zp_squares_params;
 
-/* zp_kernel_add_ordered, zp_kernel_add_exact: adds the members' parts, of n elements, in the order
- * r = 0 … members - 1; the sum is assigned to out (first = 1) or added to it: out = out + sum.
- * Member r's part is at own_in if r == own (-1: none), else at parts + r * stride bytes.
- * dtype of the parts: fp32, bf16, fp16; for _exact also ZP_I64, 9 limbs an element, where each part
- * is carried before it is added. out: fp32, or 9 limbs an element; overlaps no part.
- * zp_kernel_add_packed: as _exact, but out and parts of dtype ZP_I64 are n packed sums.
+/* zp_kernel_add_ordered: adds the members' parts, of n elements, in the order r = 0 … members - 1;
+ * the sum is assigned to out (first = 1) or added to it: out = out + sum. Member r's part is at
+ * own_in if r == own (-1: none), else at parts + r * stride bytes. dtype of the parts: fp32, bf16,
+ * fp16. out: fp32; overlaps no part.
+ * zp_kernel_add_packed: the same, exactly: out is n packed sums, as parts of dtype ZP_I64 are.
  * spec: RED-4, RED-5, TIE-2, SUM-6, SUM-8 */
 typedef struct zp_add_params {
   int32_t dtype, members, own, first;
@@ -169,6 +168,14 @@ typedef struct zp_add_params {
   const void *parts, *own_in;
   void *out;
 } zp_add_params;
+
+/* zp_kernel_add_exact: sum += part, which is carried before; n elements of 9 limbs each, which do
+ * not overlap. spec: TIE-2, SUM-6 */
+typedef struct zp_add_exact_params {
+  int64_t n;
+  const int64_t *part;
+  int64_t *sum;
+} zp_add_exact_params;
 
 /* zp_kernel_settle: carries the limbs of n elements, before the rank sends them. spec: SUM-6 */
 typedef struct zp_settle_params {

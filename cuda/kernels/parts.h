@@ -65,59 +65,28 @@ ZP_ON_DEVICE void zp_add_ordered_body(const void *params, simdev_thread t, void 
 
 /* ---- Sums in limbs --------------------------------------------------------------------------- */
 
-/* The terms of a slab's sums, added one after the other: each part in limbs, which is staged in
- * shared memory, or all parts in a floating-point format as one term; then the old sum, unless this
- * assigns. */
-typedef struct zp_terms {
-  int32_t parts, all, phases; /* phases: of a slab */
-} zp_terms;
-
-ZP_ON_DEVICE zp_terms zp_terms_of(const zp_add_params *p)
-{
-  zp_terms k;
-  k.parts = p->dtype == ZP_I64 ? p->members : 1;
-  k.all = p->first ? k.parts : k.parts + 1;
-  k.phases = 2 * k.all + 1; /* stage a term, add it; at the end store the sums */
-  return k;
-}
+enum { ZP_ADD_EXACT_PHASES = 3, ZP_SETTLE_PHASES = 3 };
 
 ZP_ON_DEVICE int zp_add_exact_phases(const void *params, simdev_thread t)
 {
-  const zp_add_params *p = (const zp_add_params *)params;
-  return zp_terms_of(p).phases * zp_rounds_of_array(p->n, t);
+  return ZP_ADD_EXACT_PHASES * zp_rounds_of_array(((const zp_add_exact_params *)params)->n, t);
 }
 
-/* Adds one element's term. stage: its limbs, if the term is in limbs. SUM-6 */
-ZP_ON_DEVICE void zp_add_term(const zp_add_params *p, zp_terms k, int32_t term, int64_t *sum,
-                              int64_t *stage, int64_t i)
-{
-  for (int32_t q = 0; term == 0 && q < ZP_VAL_LIMBS; q++) sum[q] = 0;
-  if (term == k.parts) zp_val_normalise(sum, 1);
-  else if (p->dtype == ZP_I64) zp_val_normalise(stage, 1);
-  if (term == k.parts || p->dtype == ZP_I64) zp_limbs_merge(sum, stage, ZP_VAL_LIMBS);
-  else
-    for (int32_t r = 0; r < p->members; r++) {
-      const uint32_t bits = zp_element(p->dtype, zp_part_of(p, r), i);
-      zp_val_add_f32(sum, &bits, 1);
-    }
-}
-
+/* Stages a part and the sums; carries the part and adds it; stores the sums. */
 ZP_ON_DEVICE void zp_add_exact_body(const void *params, simdev_thread t, void *shared, int phase)
 {
-  const zp_add_params *p = (const zp_add_params *)params;
-  const zp_terms k = zp_terms_of(p);
-  const zp_slab slab = zp_slab_of_array(p->n, phase / k.phases, t);
-  const int32_t step = phase % k.phases, term = step / 2;
-  int64_t *stage = (int64_t *)shared, *sum = stage + ZP_SLAB * ZP_VAL_LIMBS;
-  if (step == 2 * k.all) zp_stage_out(sum, (int64_t *)p->out, slab, t);
-  else if (step % 2 == 1)
-    for (int32_t x = (int32_t)t.threadIdx[0]; x < slab.n; x += (int32_t)t.blockDim[0])
-      zp_add_term(p, k, term, sum + x * ZP_VAL_LIMBS, stage + x * ZP_VAL_LIMBS, slab.first + x);
-  else if (term == k.parts) zp_stage_in(stage, (const int64_t *)p->out, slab, t);
-  else if (p->dtype == ZP_I64) zp_stage_in(stage, (const int64_t *)zp_part_of(p, term), slab, t);
+  const zp_add_exact_params *p = (const zp_add_exact_params *)params;
+  const zp_slab slab = zp_slab_of_array(p->n, phase / ZP_ADD_EXACT_PHASES, t);
+  int64_t *part = (int64_t *)shared, *sum = part + ZP_SLAB * ZP_VAL_LIMBS;
+  phase %= ZP_ADD_EXACT_PHASES;
+  if (phase == 0) zp_stage_in(part, p->part, slab, t);
+  if (phase == 0) zp_stage_in(sum, p->sum, slab, t);
+  for (int32_t x = (int32_t)t.threadIdx[0]; phase == 1 && x < slab.n; x += (int32_t)t.blockDim[0]) {
+    zp_val_normalise(part + x * ZP_VAL_LIMBS, 1);
+    zp_limbs_merge(sum + x * ZP_VAL_LIMBS, part + x * ZP_VAL_LIMBS, ZP_VAL_LIMBS);
+  }
+  if (phase == 2) zp_stage_out(sum, p->sum, slab, t);
 }
-
-enum { ZP_SETTLE_PHASES = 3 };
 
 ZP_ON_DEVICE int zp_settle_phases(const void *params, simdev_thread t)
 {

@@ -308,9 +308,7 @@ static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
 {
   const zp_cuda_plan *p = &o->r->plan;
   const int exact = is_exact(o);
-  const void *kernel = is_packed(o) ? zp_kernel_add_packed
-                       : exact      ? zp_kernel_add_exact
-                                    : zp_kernel_add_ordered;
+  const void *kernel = is_packed(o) ? zp_kernel_add_packed : zp_kernel_add_ordered;
   for (int32_t k = 0; k < p->lay.n_flats; k++) {
     const zp_range r = k == op->flat || p->lay.flat[k].tied != op->key
                            ? (zp_range){0}
@@ -318,8 +316,11 @@ static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
     zp_add_params add = {.dtype = exact ? ZP_I64 : ZP_F32, .members = 1, .n = n, .out = sum};
     if (r.count == 0) continue;
     add.own_in = zp_cuda_sums_of(o->buffers, k, r);
-    ZP_TRY(zp_cuda_launch(o->r, kernel, exact ? zp_launch_limbs(n, 2) : zp_launch_elements(n), &add,
-                          o->r->reduce));
+    zp_add_exact_params limbs = {n, add.own_in, sum};
+    const zp_launch l = exact ? zp_launch_limbs(n, 2) : zp_launch_elements(n);
+    if (exact && !is_packed(o))
+      ZP_TRY(zp_cuda_launch(o->r, zp_kernel_add_exact, l, &limbs, o->r->reduce));
+    else ZP_TRY(zp_cuda_launch(o->r, kernel, l, &add, o->r->reduce));
   }
   return 0;
 }

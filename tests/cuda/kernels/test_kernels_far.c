@@ -31,6 +31,7 @@ typedef union params {
   zp_scatter_params scatter;
   zp_squares_params squares;
   zp_add_params add;
+  zp_add_exact_params limbs;
   zp_settle_params settle;
   zp_update_params update;
 } params;
@@ -85,9 +86,7 @@ static void add(call *c, params *p)
 
 static void add_limbs(call *c, params *p)
 {
-  add(c, p);
-  p->add.dtype = ZP_I64;
-  p->add.stride = c->n * LIMBS;
+  p->limbs = (zp_add_exact_params){c->n, (int64_t *)(void *)c->at[0], (int64_t *)(void *)c->at[1]};
 }
 
 static void settle(call *c, params *p)
@@ -125,8 +124,7 @@ static const subject subjects[] = {
     {"scatter", &zp_kernel_scatter, {{FLOATS, 1}, {FLOATS, 1}}, scatter},
     {"squares", &zp_kernel_squares, {{FLOATS, 1}}, squares},
     {"add_ordered", &zp_kernel_add_ordered, {{2, MEMBERS}, {2, 1}, {FLOATS, 1}}, add},
-    {"add_exact", &zp_kernel_add_exact, {{2, MEMBERS}, {2, 1}, {LIMBS, 1}}, add},
-    {"add_limbs", &zp_kernel_add_exact, {{LIMBS, MEMBERS}, {LIMBS, 1}, {LIMBS, 1}}, add_limbs},
+    {"add_exact", &zp_kernel_add_exact, {{LIMBS, 1}, {LIMBS, 1}}, add_limbs},
     {"settle", &zp_kernel_settle, {{LIMBS, 1}}, settle},
     {"mean_ordered", &zp_kernel_mean_ordered, {{FLOATS, 1}}, mean},
     {"mean_exact", &zp_kernel_mean_exact, {{LIMBS, 1}, {FLOATS, 1}}, mean},

@@ -18,22 +18,16 @@ typedef struct parts {
 
 static parts parts_make(rng *r, int32_t dtype, int64_t n)
 {
-  parts p = {.n = n, .size = dtype == ZP_I64 ? 72 : bytes_of(dtype)};
-  const int64_t align = dtype == ZP_I64 ? 8 : p.size;
+  parts p = {.n = n, .size = bytes_of(dtype)};
   p.members = 1 + (int32_t)rng_below(r, MEMBERS);
   p.own = (int32_t)rng_below(r, p.members + 1) - 1;
-  p.stride = n * p.size + align * rng_below(r, 3);
-  p.scratch = guarded_make(p.stride * p.members, align);
-  p.mine = guarded_make(n * p.size, align);
+  p.stride = n * p.size + p.size * rng_below(r, 3);
+  p.scratch = guarded_make(p.stride * p.members, p.size);
+  p.mine = guarded_make(n * p.size, p.size);
   for (int32_t m = 0; m < p.members; m++) {
     unsigned char *at = m == p.own ? p.mine.data : p.scratch.data + m * p.stride;
     p.in[m] = at;
-    for (int64_t i = 0; dtype == ZP_I64 && i < n * 9; i++) { /* settled limbs */
-      int64_t limb = rng_below(r, 4) ? (int64_t)rng_u32(r) : 0;
-      if (i % 9 == 8) limb -= 2147483648;
-      memcpy(at + i * 8, &limb, 8);
-    }
-    if (dtype != ZP_I64) fill(r, dtype, (int)rng_below(r, KINDS), at, n);
+    fill(r, dtype, (int)rng_below(r, KINDS), at, n);
   }
   return p;
 }
@@ -85,55 +79,34 @@ Test(kernels_sums, ordered_parts_are_added_left_to_right_as_the_simulator_does)
   }
 }
 
-/* spec: RED-5, SUM-5, SUM-6, TIE-2 */
-Test(kernels_sums, exact_parts_give_the_limbs_of_the_interpreter)
+/* A part is carried before it is added: limbs as large as they may be would overflow. */
+/* spec: SUM-6, TIE-2 */
+Test(kernels_sums, a_part_in_limbs_is_carried_and_added)
 {
-  const int32_t dtypes[] = {ZP_F32, ZP_BF16, ZP_F16, ZP_I64};
+  const int64_t most = INT64_MAX - (INT64_C(1) << 33);
   rng r = {12};
   for (int round = 0; round < 80; round++) {
-    const int32_t dtype = dtypes[round % 4];
-    const int64_t n = some_count(&r) / 4;
-    guarded out = guarded_make(n * 72, 8);
-    int64_t *want = calloc((size_t)n * 9 + 1, 8), *sum = calloc((size_t)n * 9 + 1, 8);
-    for (int mb = 0; mb < 3; mb++) {
-      parts p = parts_make(&r, dtype, n);
-      const zp_add_params a = add_params(&p, dtype, out.data, mb == 0);
-      kernel_run(&r, zp_kernel_add_exact, narrowed(&r, zp_launch_limbs(n, 2)), &a);
-      zp_reduce_members(dtype == ZP_I64 ? ZP_RED_SUM : ZP_RED_EXACT, dtype, p.members, p.in,
-                        dtype == ZP_I64 ? n * 9 : n, sum);
-      if (mb > 0) zp_val_normalise(sum, n); /* rank_comm.c: add_sums */
-      for (int64_t i = 0; i < n * 9; i++) want[i] = mb == 0 ? sum[i] : want[i] + sum[i];
-      cr_assert_eq(memcmp(out.data, want, (size_t)n * 72), 0, "round %d mb %d", round, mb);
-      parts_free(&p);
+    const int64_t n = some_count(&r) / 4, words = n * ZP_VAL_LIMBS;
+    guarded part = guarded_make(n * 72, 8), sum = guarded_make(n * 72, 8);
+    int64_t *carried = calloc((size_t)words + 1, 8), *want = calloc((size_t)words + 1, 8);
+    for (int64_t i = 0; i < words; i++) {
+      const int top = i % ZP_VAL_LIMBS == ZP_VAL_LIMBS - 1;
+      const int64_t large = rng_below(&r, 2) ? most : -most;
+      carried[i] = top ? rng_below(&r, 9) - 4 : large;
+      want[i] = rng_below(&r, 2) ? large / 4 : (int64_t)rng_u32(&r);
     }
-    guarded_free(&out);
+    memcpy(part.data, carried, (size_t)words * 8);
+    memcpy(sum.data, want, (size_t)words * 8);
+    const zp_add_exact_params p = {n, (int64_t *)(void *)part.data, (int64_t *)(void *)sum.data};
+    kernel_run(&r, zp_kernel_add_exact, narrowed(&r, zp_launch_limbs(n, 2)), &p);
+    cr_assert_eq(memcmp(part.data, carried, (size_t)words * 8), 0, "round %d: the part", round);
+    zp_val_normalise(carried, n);
+    zp_limbs_merge(want, carried, words);
+    cr_assert_eq(memcmp(sum.data, want, (size_t)words * 8), 0, "round %d", round);
+    guarded_free(&part);
+    guarded_free(&sum);
+    free(carried);
     free(want);
-    free(sum);
-  }
-}
-
-/* Parts that were not carried, as large as limbs may be: four of them overflow unless each is
- * carried before it is added. */
-/* spec: SUM-6, TIE-2 */
-Test(kernels_sums, parts_are_carried_before_they_are_added)
-{
-  enum { PARTS = 4 };
-  const int64_t most = INT64_MAX - (INT64_C(1) << 33);
-  rng r = {19};
-  for (int first = 0; first < 2; first++) {
-    int64_t part[PARTS][ZP_VAL_LIMBS], out[ZP_VAL_LIMBS] = {0}, want[ZP_VAL_LIMBS] = {0};
-    for (int m = 0; m < PARTS; m++)
-      for (int q = 0; q < ZP_VAL_LIMBS; q++)
-        part[m][q] = q == ZP_VAL_LIMBS - 1 ? m : first ? most : -most;
-    zp_add_params p = {.dtype = ZP_I64, .members = PARTS, .own = -1, .first = first, .n = 1};
-    p.stride = sizeof part[0];
-    p.parts = part;
-    p.out = out;
-    kernel_run(&r, zp_kernel_add_exact, zp_launch_limbs(1, 2), &p);
-    for (int m = 0; m < PARTS; m++) zp_val_normalise(part[m], 1);
-    for (int m = 0; m < PARTS; m++) zp_limbs_merge(want, part[m], ZP_VAL_LIMBS);
-    if (!first) zp_val_normalise(want, 1);
-    cr_assert_eq(memcmp(out, want, sizeof want), 0, "first %d", first);
   }
 }
 

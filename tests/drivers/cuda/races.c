@@ -163,8 +163,8 @@ static void parts_and_means(void)
   a.own_in = m;
   a.out = out;
   run(zp_kernel_add_ordered, zp_launch_elements(N), &a);
-  a.out = sums;
-  run(zp_kernel_add_exact, zp_launch_limbs(N, 2), &a);
+  zp_add_exact_params b = {N, limbs, sums};
+  run(zp_kernel_add_exact, zp_launch_limbs(N, 2), &b);
   zp_settle_params s = {N, sums};
   run(zp_kernel_settle, zp_launch_limbs(N, 1), &s);
   zp_squares_params e = {.divisor = 6, .tally = &tally, .nonfinite = &bad};
