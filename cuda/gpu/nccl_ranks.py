@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SEVERAL = 23000  # 2.30.0
 INT64, FLOAT32, SUM = 4, 7, 0
 N = 1 << 16
-MEASURED = ('{"step"', '{"launch"')  # lines of step_bench
+MEASURED = ('{"step"', '{"launch"', '{"left_out"')  # lines of step_bench
 # The lines of ref/example/train.c, sorted, of any number of ranks: tests/cuda/engine/test_api.sh
 EXAMPLE = "61f1623b51c2798c00a7487b9ddad933cb2cf095b2654e8a4adc3f96c354b874"
 

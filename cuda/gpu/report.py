@@ -100,16 +100,16 @@ def torch_table(torch):
 
 def without_offload(step, steps):
     """The same case, masters and moments on the device, or None."""
-    keys = ("step", "ranks", "stage", "micro_batches", "bucket")
+    keys = ("step", "ranks", "stage", "micro_batches", "bucket", "option")
     same = [x for x in steps if not x["offload"] and all(x[k] == step[k] for k in keys)]
     return same[0] if same and step["offload"] else None
 
 
 def steps_table(steps):
     rows = [
-        "| model | stage | M | bucket | offload | ms | of its bytes' time | exposed ms | host µs "
-        "| launches | planned | allocated | in use | NCCL and CUDA |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+        "| model | stage | M | bucket | offload | option | ms | of its bytes' time | exposed ms "
+        "| host µs | launches | planned | allocated | in use | NCCL and CUDA |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for x in steps:
         share = ""
@@ -121,7 +121,8 @@ def steps_table(steps):
         memory = [x["planned"], x["allocated"], x["peak"], x["peak"] - x["allocated"]]
         rows.append(
             f"| {x['step']} | {x['stage']} | {x['micro_batches']} | {count(x['bucket'])} "
-            f"| {'yes' if x['offload'] else ''} | {x['ms']:.2f} | {share} | {exposed} "
+            f"| {'yes' if x['offload'] else ''} | {x['option']} | {x['ms']:.2f} | {share} "
+            f"| {exposed} "
             f"| {'' if x['offload'] else format(x['host_us'], '.0f')} | {x['launches']} | "
             + " | ".join(f"{b / 1e9:.2f} GB" for b in memory)
             + " |"

@@ -1,7 +1,13 @@
-/* step_bench CASE...: steps of the engine over NCCL, gradients in device memory, without a model.
- * CASE: MODEL,STAGE,M,BUCKET,OFFLOAD; MODEL is 124m, 1.5b or tiny (gpt2.h). `launch` instead of a
- * case measures what a call of NCCL costs the host. The ranks are processes that torchrun's
- * variables describe; without them there is one. Sums are native, the precision is bf16.
+/* step_bench [within=SECONDS] CASE...: steps of the engine over NCCL, gradients in device memory,
+ * without a model. CASE: MODEL,STAGE,M,BUCKET,OFFLOAD[,OPTION]; MODEL is 124m, 1.5b or tiny
+ * (gpt2.h), OPTION partial (zp_cuda_options.partial_gather: a step's forward waits for all entries)
+ * or fp32 (fp32_gradients). `launch` instead of a case measures what a call of NCCL costs the host.
+ * The ranks are processes that torchrun's variables describe; without them there is one. Sums are
+ * native, the precision is bf16.
+ *
+ * within: no case begins after so many seconds; those left out are counted on a line. For one rank.
+ * A caller that stops the program DEADLINE_S and the time of a case later, at the earliest, knows
+ * that it hangs.
  *
  * Prints a line of JSON for each case: ms, of a step, of several in a row; host_us, of zp_cuda_step
  * where the device is idle; launches of the engine; bytes that a step moves (0: not known) and
@@ -9,6 +15,7 @@
  * prints them, as the engine allocates them, and the peak in use, NCCL's included. On simdev, where
  * times have no meaning, the clock is "simulated". */
 #include <inttypes.h>
+#include <math.h> /* HUGE_VAL */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +36,7 @@
 /* ALIGN: elements of bf16 that a view of parameters starts at multiples of. PROBE_BLOCKS: as in
  * kernel_bench. */
 enum { ALIGN = 64, WARM_STEPS = 2, STEPS = 10, ALONE = 5, COPIES = 50, PROBE_BLOCKS = 132 * 16 };
+enum { DEADLINE_S = 30 }; /* of the engine */
 
 typedef struct bench {
   zp_job job;
@@ -36,9 +44,10 @@ typedef struct bench {
   /* of a case */
   zp_param list[ZP_GPT2_ENTRIES];
   zp_config cfg;
-  int32_t offload;
-  const char *model;
+  int32_t offload, partial;
+  const char *model, *option; /* option: "" without one */
   char *grad;
+  int32_t gradients;           /* their dtype */
   int64_t at[ZP_GPT2_ENTRIES]; /* where an entry's gradient begins */
   int64_t params;
   zp_cuda *e;
@@ -97,7 +106,9 @@ static int first_values(void *ctx, int32_t param, void *data, cudaStream_t strea
 
 static int forward(void *ctx, const zp_cuda_call *call)
 {
-  ((bench *)ctx)->by_model++;
+  bench *b = ctx;
+  if (b->partial && call->mb == 0 && zp_cuda_wait_params(b->e, NULL, -1, call->stream)) return -1;
+  b->by_model++;
   return (int)cudaMemsetAsync(call->loss, 0, sizeof *call->loss, call->stream);
 }
 
@@ -105,7 +116,7 @@ static int backward(void *ctx, const zp_cuda_call *call)
 {
   const bench *b = ctx;
   for (int32_t i = b->cfg.n_params - 1; i >= 0; i--)
-    if (zp_cuda_grad_ready(b->e, i, call->mb, b->grad + b->at[i], b->cfg.precision, call->stream))
+    if (zp_cuda_grad_ready(b->e, i, call->mb, b->grad + b->at[i], b->gradients, call->stream))
       return -1;
   return 0;
 }
@@ -118,13 +129,15 @@ static int alone(void *ctx, int32_t rank, void *bytes, size_t n)
 
 /* ---- A case ---------------------------------------------------------------------------------- */
 
-static int read_case(bench *b, const char *text)
+static int read_case(bench *b, const char *text, zp_hyper *h)
 {
+  static const char *const options[] = {"", ",partial", ",fp32"};
   static char model[16];
-  int stage, offload, end = 0;
+  int stage, offload, end = 0, option = 0;
   long long mb, bucket;
   const int fields =
       sscanf(text, "%15[^,],%d,%lld,%lld,%d%n", model, &stage, &mb, &bucket, &offload, &end);
+  while (fields == 5 && option < 3 && strcmp(text + end, options[option]) != 0) option++;
   b->cfg = (zp_config){.pp = 1, .dp = b->job.world, .tp = 1, .ep = 1, .stage = stage};
   b->cfg.precision = ZP_BF16;
   b->cfg.optgroups = 1;
@@ -132,11 +145,15 @@ static int read_case(bench *b, const char *text)
   b->cfg.micro_batches = mb;
   b->cfg.bucket = bucket;
   b->cfg.params = b->list;
-  b->cfg.n_params = fields == 5 && !text[end] ? zp_gpt2_list(model, b->list) : 0;
+  b->cfg.n_params = fields == 5 && option < 3 ? zp_gpt2_list(model, b->list) : 0;
   b->model = model;
   b->offload = offload;
+  b->partial = option == 1;
+  b->option = option == 1 ? "partial gathers" : option == 2 ? "fp32 gradients" : "";
+  h->fp32_gradients = option == 2;
+  b->gradients = zp_gradient_dtype(b->cfg.precision, h->fp32_gradients);
   if (b->cfg.n_params > 0) return 0;
-  fprintf(stderr, "step_bench: '%s' is not MODEL,STAGE,M,BUCKET,OFFLOAD\n", text);
+  fprintf(stderr, "step_bench: '%s' is not MODEL,STAGE,M,BUCKET,OFFLOAD[,partial|,fp32]\n", text);
   return -1;
 }
 
@@ -146,7 +163,7 @@ static int open_gradients(bench *b)
   b->params = 0;
   for (int32_t i = 0; i < b->cfg.n_params; i++) {
     b->at[i] = bytes;
-    bytes += (b->list[i].numel * 2 + 255) / 256 * 256;
+    bytes += (b->list[i].numel * zp_dtype_bytes(b->gradients) + 255) / 256 * 256;
     b->params += b->list[i].numel;
   }
   return failed("cudaMalloc", cudaMalloc((void **)&b->grad, (size_t)bytes)) ||
@@ -176,10 +193,12 @@ static int open_engine(bench *b, const zp_hyper *h)
                        .device = b->job.local_rank,
                        .native = 1,
                        .offload = b->offload,
+                       .partial_gather = b->partial,
+                       .fp32_gradients = h->fp32_gradients,
                        .model = {b, first_values, forward, backward, NULL},
                        .exchange = b->job.world > 1 ? zp_job_exchange : alone,
                        .exchange_ctx = &b->job,
-                       .deadline_ns = 30000000000u};
+                       .deadline_ns = DEADLINE_S * 1000000000ull};
   o.optim[0] = h->optim[0];
   if (zp_gpu_is_simulated()) {
     o.now_ns = zp_gpu_now_ns;
@@ -271,21 +290,22 @@ static int measure(bench *b, const zp_hyper *h)
   if (state.decision.skipped) return fprintf(stderr, "step_bench: the step was skipped\n"), -1;
   printf("{\"step\": \"%s\", \"params\": %" PRId64 ", \"ranks\": %d, \"stage\": %d, "
          "\"micro_batches\": %" PRId64 ", \"bucket\": %" PRId64 ", \"offload\": %d, "
-         "\"ms\": %.4f, \"host_us\": %.1f, \"launches\": %" PRId64 ", \"bytes\": %.0f, "
+         "\"option\": \"%s\", \"ms\": %.4f, \"host_us\": %.1f, \"launches\": %" PRId64
+         ", \"bytes\": %.0f, "
          "\"copy_gb_s\": %.2f, \"share\": %.4f, \"planned\": %" PRId64 ", \"allocated\": %" PRId64
          ", \"peak\": %" PRId64 ", \"clock\": \"%s\"}\n",
          b->model, b->params, (int)b->job.world, (int)b->cfg.stage, b->cfg.micro_batches,
-         b->cfg.bucket, (int)b->offload, ms, host_us, launches, bytes, b->copy_bytes_s / 1e9,
-         1e3 * bytes / b->copy_bytes_s / ms, planned(b, h), allocated(b),
+         b->cfg.bucket, (int)b->offload, b->option, ms, host_us, launches, bytes,
+         b->copy_bytes_s / 1e9, 1e3 * bytes / b->copy_bytes_s / ms, planned(b, h), allocated(b),
          (int64_t)(b->free_before - b->free_least), zp_gpu_is_simulated() ? "simulated" : "host");
   return fflush(stdout);
 }
 
 static int run_case(bench *b, const char *text)
 {
-  const zp_hyper h = hyper_of();
+  zp_hyper h = hyper_of();
   size_t before = 0, after = 0, total;
-  int bad = read_case(b, text) || failed("cudaMemGetInfo", cudaMemGetInfo(&before, &total)) ||
+  int bad = read_case(b, text, &h) || failed("cudaMemGetInfo", cudaMemGetInfo(&before, &total)) ||
             open_gradients(b) || failed("cudaMemGetInfo", cudaMemGetInfo(&after, &total));
   b->free_before = b->free_at_start - (before - after);
   b->free_least = b->free_before;
@@ -302,15 +322,20 @@ static int run_case(bench *b, const char *text)
 int zp_gpu_main(int argc, char **argv)
 {
   static bench b;
+  const double begin = zp_clock_s();
+  double within = HUGE_VAL;
   zp_error err;
-  int bad = 0;
+  int bad = 0, i = 1;
   size_t total;
-  if (argc < 2) return fprintf(stderr, "usage: %s CASE...\n", argv[0]), 2;
+  if (argc > 2 && sscanf(argv[1], "within=%lf", &within) == 1) i++;
+  if (argc < 2) return fprintf(stderr, "usage: %s [within=SECONDS] CASE...\n", argv[0]), 2;
   if (zp_job_read(&b.job, &err)) return fprintf(stderr, "step_bench: %s\n", err.text), 2;
+  if (b.job.world > 1 && i > 1) return fprintf(stderr, "step_bench: within: for one rank\n"), 2;
   if (failed("cudaSetDevice", cudaSetDevice(b.job.local_rank)) || measure_copy(&b) ||
       failed("cudaMemGetInfo", cudaMemGetInfo(&b.free_at_start, &total)))
     return 3;
-  for (int i = 1; i < argc && !bad; i++)
+  for (; i < argc && !bad && zp_clock_s() - begin < within; i++)
     bad = strcmp(argv[i], "launch") == 0 ? zp_launch_cost(&b.job) : run_case(&b, argv[i]);
+  if (!bad && i < argc) printf("{\"left_out\": %d}\n", argc - i);
   return bad ? 1 : 0;
 }

@@ -408,22 +408,29 @@ def locked_up():
 
 def measured_steps():
     """With outputs in place of the program's."""
-    c = check.Check("gpu", pathlib.Path("build"), 60)
-    outputs = []
-    c.engine = lambda *_: lambda _: {"result": outputs[0], "output": outputs[1:]}
+    c = check.Check("gpu", pathlib.Path("build"), 900)
+    outputs, words = [], []
+
+    def engine(*args):
+        words.append(args[2])
+        return lambda _: {"result": outputs[0], "output": outputs[1:]}
+
+    c.engine = engine
     step, late = {"step": "124m", "clock": "host"}, {"locked_up": "no end within 9 s"}
     for outputs[:] in (
-        ["passed", step, {"equal": True}],
+        ["passed", step, {"left_out": 1}, {"equal": True}],
         ["failed", step, late],
         ["failed", late],
         ["failed", step, {"equal": False}],
         ["passed", {**step, "clock": "simulated"}, {"equal": True}],
     ):
-        c.part("steps", 10, c.measured_steps(["a", "b"]))
+        c.part("steps", 90, c.measured_steps(["a", "b"]))
+    c.part("steps, too late", check.LAST_CASE, c.measured_steps(["a", "b"]))
     found = [p["result"] for p in c.parts]
-    law("steps_that_do_not_fit_are_left_out", found[1] == "passed", c.parts[1])
-    law("left_out_steps_are_counted", "1 of 2 cases" in c.parts[1]["why"], c.parts[1])
-    law("no_step_at_all_is_a_failure", found[2:4] == ["failed", "failed"], c.parts)
+    law("left_out_steps_are_counted", "1 of 2 cases" in c.parts[0]["why"], c.parts[0])
+    law("no_case_begins_late", words[0] == f"step_bench within={90 - check.LAST_CASE} a b", words)
+    law("a_hang_is_a_failure", found[1:4] == ["failed"] * 3, c.parts)
+    law("without_time_for_a_case_steps_are_not_run", found[5] == "not run", c.parts[5])
     law("steps_of_simdev_are_not_measurements", len(c.steps) == 3, c.steps)
 
 

@@ -46,6 +46,7 @@ STEP = {
     "micro_batches": 1,
     "bucket": 40000000,
     "offload": 0,
+    "option": "",
     "ms": 2.0,
     "host_us": 900.0,
     "launches": 90,
@@ -61,14 +62,17 @@ STEP = {
 def steps():
     slow = {**STEP, "stage": 1, "share": 0.8}
     offloaded = {**STEP, "offload": 1, "bytes": 0, "share": 0, "ms": 5.5}
+    partial = {**STEP, "option": "partial gathers", "ms": 7.0}
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        names = [p.name for p in report.write(folder, results(steps=[STEP, slow, offloaded]))]
+        all_steps = [STEP, slow, offloaded, partial]
+        names = [p.name for p in report.write(folder, results(steps=all_steps))]
         rows = [x for x in (folder / "table.md").read_text().splitlines() if "| 124m" in x]
     law("a_table_of_steps_is_written", names == ["results.json", "table.md"], names)
     law("steps_have_a_target", "85% met" in rows[0] and "85% missed" in rows[1], rows)
     law("exposed_offload_is_the_difference", "| 5.50 |  | 3.50 |" in rows[2], rows)
     law("without_offload_nothing_is_exposed", "| 90.0%, 85% met |  |" in rows[0], rows)
+    law("an_option_is_named", "| partial gathers | 7.00 |" in rows[3], rows)
     law("memory_of_nccl_and_cuda_is_the_rest", rows[0].endswith("| 4.00 GB | 1.00 GB |"), rows)
 
     launch = {"launch": "blocking", "host_us": 7.5, "clock": "host"}

@@ -44,11 +44,23 @@ run tiny,2,2,500,1
 compare offload_has_no_bound_and_less_memory "$same and \$s.bytes == 0" \
   --stage 2 --micro-batches 2 --bucket 500 --offload
 
+run tiny,2,2,500,0,partial
+compare partial_gathers_launch_the_same "$same and \$s.option == \"partial gathers\"" \
+  --stage 2 --micro-batches 2 --bucket 500
+run tiny,1,2,500,0,fp32
+compare fp32_gradients_are_those_of_counters "$same and \$s.option == \"fp32 gradients\" and
+  (\$s.bytes / \$s.params) == \$c.traffic.ideal" \
+  --stage 1 --micro-batches 2 --bucket 500 --fp32-gradients
+timeout 600 "$bench" within=0 tiny,2,1,500,0 tiny,1,1,500,0 >"$tmp/out" 2>"$tmp/err" &&
+  [ "$(cat "$tmp/out")" = '{"left_out": 2}' ]
+verdict $? cases_that_would_begin_late_are_left_out "$(cat "$tmp/out" "$tmp/err")"
+
 timeout 600 "$bench" launch >"$tmp/out" 2>"$tmp/err" &&
   jq -es 'map(.launch) == ["non-blocking", "blocking"]' "$tmp/out" >/dev/null
 verdict $? both_ways_to_launch_are_measured "$(head -c 300 "$tmp/err")"
 
-for wrong in huge,2,1,500,0 tiny,2,1,500 "tiny,2,1,500,0," tiny,3,1,500,0 tiny,2,0,500,0; do
+for wrong in huge,2,1,500,0 tiny,2,1,500 "tiny,2,1,500,0," tiny,2,1,500,0,other tiny,3,1,500,0 \
+  tiny,2,0,500,0; do
   timeout 600 "$bench" "$wrong" >"$tmp/out" 2>"$tmp/err"
   [ $? -eq 1 ] && [ ! -s "$tmp/out" ] && grep -q '^step_bench: ' "$tmp/err"
   verdict $? "refused:$wrong" "$(head -c 300 "$tmp/err")"

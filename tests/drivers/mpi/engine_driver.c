@@ -8,6 +8,7 @@
  *   native=1       reduce=0 means NCCL's own order, where the engine has it
  *   same=1         all ranks have the same first values; no broadcast has to change any
  *   partial=1      the option partial_gather, with aligned entries
+ *   fp32=1         gradients are fp32 (zp_hyper.fp32_gradients)
  *   steps=N        4 without it
  *   schedule=1     hyperparameters that differ by step
  *   state=1        reads masters and moments after each step, and replaces them after step 1
@@ -54,7 +55,7 @@ typedef struct run {
   zp_job job;
   zp_coord at;
   int64_t seed, callbacks, threads, fault_rank, native, offload, state, bad_loss, steps, replicas,
-      same, schedule, get, partial;
+      same, schedule, get, partial, fp32;
   char save[200], load[200], fault[40];
   zp_engine *e;
   zp_error err;
@@ -99,13 +100,13 @@ static int take(run *r, int argc, char **argv)
                             &c->precision, &c->tied_keys, &c->dynamic_shapes};
   static const char *const small_name[] = {"pp",     "dp",        "tp",   "ep",     "stage",
                                            "reduce", "precision", "tied", "dynamic"};
-  int64_t *const large[] = {&c->micro_batches, &c->bucket,     &r->seed,     &r->callbacks,
-                            &r->threads,       &r->fault_rank, &r->native,   &r->offload,
-                            &r->bad_loss,      &r->steps,      &r->replicas, &r->same,
-                            &r->schedule,      &r->get,        &r->state,    &r->partial};
+  int64_t *const large[] = {&c->micro_batches, &c->bucket, &r->seed,     &r->callbacks, &r->threads,
+                            &r->fault_rank,    &r->native, &r->offload,  &r->bad_loss,  &r->steps,
+                            &r->replicas,      &r->same,   &r->schedule, &r->get,       &r->state,
+                            &r->partial,       &r->fp32};
   static const char *const large_name[] = {
-      "mb",      "bucket", "seed",     "callbacks", "threads",  "rank", "native", "offload",
-      "badloss", "steps",  "replicas", "same",      "schedule", "get",  "state",  "partial"};
+      "mb",    "bucket",   "seed", "callbacks", "threads", "rank",  "native",  "offload", "badloss",
+      "steps", "replicas", "same", "schedule",  "get",     "state", "partial", "fp32"};
   char *const word[] = {r->save, r->load, r->fault};
   static const char *const word_name[] = {"save", "load", "fault"};
   *c = (zp_config){.pp = 1,
@@ -129,7 +130,7 @@ static int take(run *r, int argc, char **argv)
     for (int k = 0; k < 9 && value; k++)
       if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
         *small[k] = atoi(value), found = 1;
-    for (int k = 0; k < 16 && value; k++)
+    for (int k = 0; k < 17 && value; k++)
       if (strlen(large_name[k]) == n && !strncmp(large_name[k], argv[i], n))
         *large[k] = atoll(value), found = 1;
     for (int k = 0; k < 3 && value; k++)
@@ -145,6 +146,7 @@ static int open_ref(run *r)
 {
   r->hyper = (zp_hyper){.groups = 1, .clip = 1, .clip_eps = 1e-6, .replicas = (int32_t)r->replicas};
   r->hyper.entry_align = r->partial ? 64 : 0;
+  r->hyper.fp32_gradients = (int32_t)r->fp32;
   r->hyper.optim[0] = (zp_optim){ZP_OPTIM_ADAMW, 1e-2, 0.9, 0.95, 1e-8, 0.1, 0};
   zp_scaler_init(&r->hyper.scaler, 1, 3, 0, 20, 2, 1, 0);
   /* one step overflows; the gathers of a skipped step are another thing: LEDG-6 */
@@ -153,6 +155,7 @@ static int open_ref(run *r)
                                     .unused = 60,
                                     .tuple = 1,
                                     .vary = r->cfg.dynamic_shapes,
+                                    .fp32_gradients = (int32_t)r->fp32,
                                     .overflow = r->seed % 2 ? 1u << 2 : 0,
                                     .bad_loss = (uint32_t)r->bad_loss};
   r->work = zp_synth_workload(&r->synth);
@@ -176,11 +179,16 @@ static int is(const run *r, const char *fault)
 
 /* ---- Gradients ------------------------------------------------------------------------------- */
 
+static int32_t gradient_dtype(const run *r)
+{
+  return zp_gradient_dtype(r->cfg.precision, r->hyper.fp32_gradients);
+}
+
 static void keep_raw(void *ctx, int32_t param, const void *grad)
 {
   run *r = ctx;
   r->raw[param] = r->memory[param];
-  memcpy(r->raw[param], grad, (size_t)(r->list[param].numel * zp_dtype_bytes(r->cfg.precision)));
+  memcpy(r->raw[param], grad, (size_t)(r->list[param].numel * zp_dtype_bytes(gradient_dtype(r))));
 }
 
 /* callbacks=2: forward declares every other unused entry. */
@@ -204,10 +212,10 @@ static int declare_early(const run *r, zp_mb at)
 static int announce(run *r, int32_t j, int64_t mb, int thread, void *stream)
 {
   char *at = r->grad + thread * BYTES_MAX;
-  const size_t n = (size_t)(r->list[j].numel * zp_dtype_bytes(r->cfg.precision));
+  const size_t n = (size_t)(r->list[j].numel * zp_dtype_bytes(gradient_dtype(r)));
   if (!r->raw[j]) return is_early(r, r->now, j) ? 0 : zp_engine_grad_unused(r->e, j, mb);
   if (n > 0 && COPY(at, r->raw[j], n, stream)) return -1;
-  return zp_engine_grad_ready(r->e, j, mb, n > 0 ? at : NULL, r->cfg.precision, stream);
+  return zp_engine_grad_ready(r->e, j, mb, n > 0 ? at : NULL, gradient_dtype(r), stream);
 }
 
 typedef struct part {
