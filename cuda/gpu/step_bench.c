@@ -151,7 +151,7 @@ static int read_case(bench *b, const char *text, zp_hyper *h)
   b->partial = option == 1;
   b->option = option == 1 ? "partial gathers" : option == 2 ? "fp32 gradients" : "";
   h->fp32_gradients = option == 2;
-  b->gradients = zp_gradient_dtype(b->cfg.precision, h->fp32_gradients);
+  b->gradients = zp_dtype_of(h->fp32_gradients, b->cfg.precision);
   if (b->cfg.n_params > 0) return 0;
   fprintf(stderr, "step_bench: '%s' is not MODEL,STAGE,M,BUCKET,OFFLOAD[,partial|,fp32]\n", text);
   return -1;

@@ -167,9 +167,9 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
   if (!e) return ZP_E_REFUSED;
   pthread_mutex_lock(&e->lock);
   status = e->err.status ? e->err.status : zp_engine_invariant(e);
-  if (status == ZP_OK) status = check_awaited(e, param, mb);
-  const int32_t expected = status ? dtype : zp_gradient_dtype(e->o.config, &e->o.hyper, param);
-  if (dtype != expected) {
+  const int known = param >= 0 && param < e->o.config->n_params; /* others are refused later */
+  const int32_t expected = known ? zp_gradient_dtype(e->o.config, &e->o.hyper, param) : dtype;
+  if (status == ZP_OK && dtype != expected) {
     snprintf(what, sizeof what, "the gradient is %s, and %s is %s", zp_dtype_name(dtype),
              e->o.hyper.fp32_gradients ? "hyper.fp32_gradients is 1, so that the expected dtype"
                                        : "the entry's dtype",

@@ -10,9 +10,9 @@ if [ "${SAN:-0}" != 1 ]; then
   "${MAKE:-make}" gpu-check DEVICE=sim BUILD="$build" TRIALS=60,3 RESULTS="$tmp/results" \
     >"$tmp/out" 2>&1
   verdict $? gpu_check_passes_on_simdev "$(tail -12 "$tmp/out")"
-  # of these, 14 run the engine over NCCL
+  # of these, 18 run the engine over NCCL
   grep -cE "^(build|kernels|steps|bandwidth|launches|.*over NCCL|random topologies|races of \
-nccl_threads|gpt's bounds|gpt trained,).* passed " "$tmp/out" | grep -qx 26
+nccl_threads|gpt's bounds|gpt trained,).* passed " "$tmp/out" | grep -qx 31
   verdict $? all_of_its_parts_for_simdev_are_run "$(cat "$tmp/out")"
   # gpt's kernels with another epsilon: the command for a device reports which bits differ
   mkdir "$tmp/cuda" && cp -r cuda/gpt cuda/kernels cuda/simdev cuda/engine "$tmp/cuda"
@@ -69,8 +69,8 @@ fi
 
 "$build/kernel_bench" 20000 1 >"$tmp/out" 2>&1
 verdict $? the_benchmark_of_kernels_runs "$(tail -3 "$tmp/out")"
-[ "$(grep -c '"simulated"' "$tmp/out")" -eq 55 ]
-verdict $? the_benchmark_has_55_measurements "$(wc -l <"$tmp/out")"
+[ "$(grep -c '"simulated"' "$tmp/out")" -eq 59 ]
+verdict $? the_benchmark_has_59_measurements "$(wc -l <"$tmp/out")"
 python3 -B tests/cuda/gpu/gpu_check_test.py || bad=1
 python3 -B tests/cuda/gpu/gpu_report_test.py || bad=1
 finish

@@ -181,7 +181,7 @@ static int is(const run *r, const char *fault)
 
 static int32_t gradient_dtype(const run *r)
 {
-  return zp_gradient_dtype(r->cfg.precision, r->hyper.fp32_gradients);
+  return zp_dtype_of(r->hyper.fp32_gradients, r->cfg.precision);
 }
 
 static void keep_raw(void *ctx, int32_t param, const void *grad)

@@ -98,7 +98,7 @@ wrong ordered 'options.ordered: 0 or 1 \(it is 2\)' reduce=0
 wrong ordered 'options.ordered: only with config.reduce ZP_ORDERED'
 at='rank 0 \(stage 0, dp 0, tp 0\)'
 wrong dtype \
-  "$at, step 1: entry 4 \(p4\) .* micro-batch 0: the gradient is fp16, .* precision is bf16"
+  "$at, step 1: entry 4 \(p4\) .* micro-batch 0: the gradient is fp16, .* dtype is bf16"
 wrong null "$at, step 1: entry 2 \(p2\) .*: the gradient's address is NULL"
 wrong entry "$at, step 1: entry 99 .*: there is no such entry"
 wrong frozen "$at, step 1: entry 1 .*: it is frozen"
