@@ -16,6 +16,17 @@ for reduce in ordered exact; do
 done
 json fp32_norms_beside_bf16 '.verify | .ok and .topologies_equal >= 6 and .runs[0].equal' \
   train --data "$tmp/text" $small --verify --json --precision bf16 --fp32-norms
+# A checkpoint's file has fp32 masters. It loads under other dtypes, which a note names. Under its
+# own, in another topology, it continues the uninterrupted run.
+norms="train --data $tmp/text $small --precision bf16 --stage 2"
+final() { "$zp" $norms "$@" 2>"$tmp/err" | grep '^hash of the final state'; }
+whole=$(final --fp32-norms --dp 2 --micro-batches 6)
+final --fp32-norms --dp 2 --micro-batches 6 --steps 2 --save "$tmp/norms" >"$tmp/half"
+rest=$(final --fp32-norms --dp 3 --micro-batches 4 --pp 2 --steps 2 --load "$tmp/norms")
+[ -n "$whole" ] && [ "$whole" = "$rest" ]
+verdict $? fp32_norms_continue_from_a_file "$whole, $rest, $(cat "$tmp/err")"
+expect 0 'note: fp32_norms is false and was true' fp32_norms_load_as_bf16 $norms --steps 1 \
+  --load "$tmp/norms"
 json six_other_topologies '.verify.topologies_equal >= 6 and .verify.ledgers_agree' \
   train --data "$tmp/text" $small --verify --json
 for batch in "7 3" "1 1" "1 2" "2 1" "1 23" "5 1"; do # dp and micro-batches
