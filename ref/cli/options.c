@@ -180,7 +180,7 @@ static const struct argp_option common_options[] = {
         "parameters, gradients, activations (bf16)"),
     ROW(ZP_OPT_REDUCE, "reduce", "ordered|exact", "how contributions are added (exact)"),
     ROW(ZP_OPT_FP32_GRADIENTS, "fp32-gradients", NULL,
-        "gradients are fp32, whatever the precision; not for train"),
+        "gradients are fp32, whatever the precision; train does not support it"),
     ROW(ZP_OPT_DYNAMIC_SHAPES, "dynamic-shapes", NULL, "a meta message precedes every activation"),
     ROW(ZP_OPT_STEPS, "steps", "N", "optimizer steps"),
     ROW(ZP_OPT_SEED, "seed", "N", "seed of everything random (1)"),

@@ -56,10 +56,10 @@ static const struct argp_option options[] = {
      "beside this command)",
      9},
     {"products", KEY_PRODUCTS, "ref|cublaslt|bf16", 0,
-     "cuda: matrix products: ref's own, all bits are ref's; or cuBLASLt's, each judged by its "
-     "bound "
-     "(default, where it is linked); bf16: the default's, of operands rounded to bf16: on a GPU by "
-     "tensor cores, each judged by a bound that assumes how they add",
+     "cuda: who multiplies matrices. ref: the same bits as the reference; cublaslt: cuBLASLt, "
+     "each element checked against its error bound (default, where it is linked; else ref); bf16: "
+     "the default with operands rounded to bf16, on a GPU by tensor cores; its bound assumes how "
+     "they add",
      9},
     {NULL, 0, NULL, 0, "Model:", 3},
     {"layers", KEY_LAYERS, "N", 0, "transformer blocks (4)", 3},
