@@ -75,6 +75,7 @@ HELLO = {
         "precision": {"fp16": "Accelerate ignores fp16 on a CPU"},
         "accumulate": "gradients are accumulated in the parameters' precision",
         "communicate": "gradients are reduced in the parameters' precision",
+        "dtypes": "its plugin has one mixed_precision_policy for all modules (fsdp_utils.py:779)",
         **{axis: "GradScaler is for fp16" for axis in ("scale", "overflow", "skipped")},
         "unused": "DDP and FSDP2 fail by themselves (torch-zero, torch-fsdp)",
         "frozen": {"tied": "torch-zero and torch-fsdp judge tied parameters that are frozen"},

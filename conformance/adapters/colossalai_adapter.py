@@ -99,6 +99,7 @@ HELLO = {
         "gradients": "step() reduces, clips and updates in one call",
         "accumulate": "micro-batches are added in the parameters' precision",
         "communicate": "the suite needs fp32 sums over ranks only with those over micro-batches",
+        "dtypes": "it asserts one dtype for all parameters (low_level_optim.py:259)",
         "scale": {"dynamic": "it grows by another rule than the case"},
         "unused": {"onesided": "it has no pipeline stages"},
         "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
@@ -151,7 +152,7 @@ def owned(me, linear, optim, value):
     last part."""
     found = {}
     for j in linear.entries:
-        w = linear.w[linear.key(j)]
+        w = linear.of(j)
         part = value(optim.working_to_master_param[id(w)]) if w.requires_grad else None
         if part is not None:
             start = part.numel() * me.rank

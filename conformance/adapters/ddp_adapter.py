@@ -76,6 +76,7 @@ HELLO = {
         "precision": "torch.optim has no fp32 masters for 16-bit parameters",
         "accumulate": "16-bit parameters are not supported",
         "communicate": "16-bit parameters are not supported",
+        "dtypes": "16-bit parameters are not supported",
         "overflow": "nothing skips a step: the training loop decides",
         "skipped": "nothing skips a step: the training loop decides",
         "scale": "the training loop scales the loss, not DistributedDataParallel",
@@ -135,9 +136,9 @@ def owned(model, optim):
     """Whole parameters that this rank's local optimizer updates."""
     local = {id(p) for g in optim.optim.param_groups for p in g["params"]}
     return {
-        model.position.case["parameters"][j]["name"]: [[0, hexes(model.w[model.key(j)])]]
+        model.position.case["parameters"][j]["name"]: [[0, hexes(model.of(j))]]
         for j in model.entries
-        if id(model.w[model.key(j)]) in local
+        if id(model.of(j)) in local
     }
 
 
@@ -145,7 +146,7 @@ def whole(model, value):
     """value(parameter), whole, of each parameter that has one."""
     found = {}
     for j in model.entries:
-        x = value(model.w[model.key(j)])
+        x = value(model.of(j))
         if x is not None:
             found[model.position.case["parameters"][j]["name"]] = [[0, hexes(x)]]
     return found

@@ -92,6 +92,7 @@ HELLO = {
         **MEGATRON_ONLY,
         **ONE_STAGE,
         "dp": MORE_RANKS,
+        "dtypes": "it casts every parameter to the precision (_cast_module_mixed_precision)",
         "tp": "deepspeed_pipe_adapter.py has tensor parallelism",
         "gradients": "the masters show them, and safe_get_full_grad gathers",
         "replicas": "only ZeRO 3 shards within groups (hpZ; MiCS before 0.19.7)",
@@ -278,7 +279,7 @@ class Model(Linear):
     def __init__(self, position):
         super().__init__(position)
         entries = position.case["parameters"]
-        self.expert = [self.w[self.key(j)] for j in self.entries if entries[j]["expert"]]
+        self.expert = [self.of(j) for j in self.entries if entries[j]["expert"]]
         if self.expert:
             self.experts = Experts(position.case["topology"]["ep"])
         for w in self.expert:
@@ -314,7 +315,7 @@ def masters(me, model):
     with me.recorder.pause():
         found = {}
         for j in model.entries:
-            entry, w = me.case["parameters"][j], model.w[model.key(j)]
+            entry, w = me.case["parameters"][j], model.of(j)
             if entry["frozen"] or entry["numel"] == 0:
                 continue
             full = deepspeed.utils.safe_get_full_fp32_param(w)
@@ -361,7 +362,7 @@ def moments(me, weights, optimizer):
 def state(me, model, engine):
     """What the rank holds."""
     held = {"scale": loss_scale(engine), "parameters": model.parameters_by_name()}
-    weights = {j: model.w[model.key(j)] for j in model.entries}
+    weights = {j: model.of(j) for j in model.entries}
     held.update(moments(me, weights, engine.optimizer))
     if me.case["zero"]:
         held["masters"] = masters(me, model)

@@ -68,7 +68,7 @@ HELLO = {
         "tied": {"stage": "tied layers are tied between stages"},
         "backwards": NO_BACKWARDS,
         "reload": {"zero": "ZeRO 0 and ZeRO 1 save the optimizer in different files"},
-        **{name: plain.HELLO["lacks"][name] for name in ("gradients", "replicas", "groups_vary")},
+        **{name: plain.HELLO["lacks"][name] for name in ("dtypes", "gradients", "replicas", "groups_vary")},
     },
     "without": [
         w
@@ -173,7 +173,7 @@ def own_weights(position, s):
     )
     for j in linear.entries:
         if entries[j]["sharded"]:
-            linear.w[linear.key(j)].model_parallel = True
+            linear.of(j).model_parallel = True
     return linear
 
 
@@ -212,7 +212,7 @@ def weights(case, module, position):
     stage = next(m for m in module.modules() if isinstance(m, Stage))
     linear = stage.linear[0]
     for j in linear.entries:
-        found[j] = linear.w[linear.key(j)]
+        found[j] = linear.of(j)
     tied = {m.key: m.w for m in module.modules() if isinstance(m, Tied)}
     for j in stage.tied_entries:
         found[j] = tied[case["parameters"][j]["tied"]]

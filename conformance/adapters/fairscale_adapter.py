@@ -76,6 +76,7 @@ HELLO = {
         "precision": "OSS shards torch.optim, which has no fp32 masters",
         "accumulate": "16-bit parameters are not supported",
         "communicate": "16-bit parameters are not supported",
+        "dtypes": "16-bit parameters are not supported",
         "unused": "other ranks reduce in the hooks of parameters that they use",
         "frozen": {"tied": "a frozen tied parameter has no gradient, as any frozen one"},
     },
@@ -102,7 +103,7 @@ def owned(me, linear, optim, value):
     """The whole parameters of this rank."""
     found = {}
     for j in linear.entries:
-        w = linear.w[linear.key(j)]
+        w = linear.of(j)
         mine = w.requires_grad and optim._param_to_rank.get(w) == optim.rank
         if mine and value(w) is not None:
             found[me.case["parameters"][j]["name"]] = [[0, hexes(value(w))]]

@@ -12,7 +12,7 @@ import torch
 import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor._utils import compute_local_shape_and_global_offset
 from torch_adapter import (
@@ -45,6 +45,7 @@ HELLO = {
         "micro_batches": [1, 2, 3, 4],
         "steps": [1, 2, 3, 4],
         "precision": ["fp32", "bf16", "fp16"],
+        "dtypes": ["same", "mixed"],
         "accumulate": ["same", "fp32"],
         "communicate": ["same", "fp32"],
         "scale": ["one", "unit", "static"],
@@ -117,11 +118,40 @@ HELLO = {
 }
 
 
+class WithNorms(Linear):
+    """Its fp32 parameters are in a module of their own, as those of a model's norms are."""
+
+    def __init__(self, position):
+        entries = range(len(position.case["parameters"]))
+        self.fp32 = {j for j in entries if position.case["parameters"][j].get("fp32")}
+        super().__init__(position, set(entries) - self.fp32)
+        self.norms, self.entries = Linear(position, self.fp32), list(entries)
+
+    def of(self, j):
+        return self.norms.of(j) if j in self.fp32 else super().of(j)
+
+    def used(self, step, m, term=0):
+        return [one for one in super().used(step, m, term) if one[0] not in self.fp32]
+
+    def forward(self, step, m, term=0):
+        return super().forward(step, m, term) + self.norms(step, m, term)
+
+
+def wrapped(model):
+    """The modules that fully_shard has wrapped."""
+    return [m for m in model.modules() if isinstance(m, FSDPModule)]
+
+
+def reshard(model):
+    for m in wrapped(model):
+        m.reshard()
+
+
 def runs(model, value):
     """The runs of each parameter in this rank's shards; value: parameter -> DTensor or None."""
     found = {}
     for j in model.entries:
-        w = model.w[model.key(j)]
+        w = model.of(j)
         shard = value(w) if w.requires_grad else None
         if isinstance(shard, DTensor):
             _, offset = compute_local_shape_and_global_offset(
@@ -141,7 +171,7 @@ def one_step(me, model, optim, scaler, step):
         model.set_requires_gradient_sync(last or case["zero"] == 2)
         model.set_requires_all_reduce(last or not case["options"]["all_reduce_last"])
         scaler.scale(model(step, m, term) / times).backward()
-    model.reshard()
+    reshard(model)
     if scaler.is_enabled():
         scaler.unscale_(optim)
     mine = {"gradients": runs(model, lambda w: w.grad), "norm": None}
@@ -164,12 +194,13 @@ def state(model, optim):
     """What the rank holds; the parameters are gathered for the next forward."""
     found = {"masters": runs(model, lambda w: w)}
     found.update(moments(optim, lambda value: runs(model, value)))
-    model.unshard()
+    for m in wrapped(model):
+        m.unshard()
     return {**found, "parameters": model.parameters_by_name()}
 
 
 def save(me, model, optim):
-    model.reshard()
+    reshard(model)
     mine, others = get_state_dict(model, optim)
     dcp.save({"model": mine, "optimizer": others}, checkpoint_id=me.save)
 
@@ -190,22 +221,31 @@ def mesh_of(case):
     return init_device_mesh("cpu", shape, mesh_dim_names=("replicate", "shard"))
 
 
-def main(me):
-    case = me.case
-    me.environment("zeroproof")
-    model = Linear(me.position)
-    reduce = case["communicate"] if case["precision"] != "fp32" else "fp32"
+def mixed(case):
+    return any(entry.get("fp32") for entry in case["parameters"])
+
+
+def shard(case, module, mesh, precision, reduce):
     policy = MixedPrecisionPolicy(
-        param_dtype=DTYPES[case["precision"]],
-        reduce_dtype=DTYPES[reduce],
-        cast_forward_inputs=False,
+        param_dtype=DTYPES[precision], reduce_dtype=DTYPES[reduce], cast_forward_inputs=False
     )
     fully_shard(
-        model,
-        mesh=mesh_of(case),
+        module,
+        mesh=mesh,
         mp_policy=policy,
         reshard_after_forward=case["options"]["reshard_after_forward"],
     )
+
+
+def main(me):
+    case = me.case
+    me.environment("zeroproof")
+    model = WithNorms(me.position) if mixed(case) else Linear(me.position)
+    mesh = mesh_of(case)
+    if mixed(case):
+        shard(case, model.norms, mesh, "fp32", "fp32")
+    reduce = case["communicate"] if case["precision"] != "fp32" else "fp32"
+    shard(case, model, mesh, case["precision"], reduce)
     model.set_reduce_scatter_unused_params(case["options"]["reduce_scatter_unused"])
     optim = optimizer_of(case, model.groups())
     scaler = torch.amp.GradScaler(
@@ -214,7 +254,7 @@ def main(me):
     if me.load:
         load(me, model, optim)
     for step in me.todo():
-        model.add_groups(optim, step, model.reshard)  # sharded parameters
+        model.add_groups(optim, step, lambda: reshard(model))  # sharded parameters
         me.begin(step)
         one_step(me, model, optim, scaler, step)
     if me.save:

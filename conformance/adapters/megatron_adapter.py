@@ -82,6 +82,7 @@ HELLO = {
         "micro_batches": [1, 2, 3, 4],
         "steps": [1, 2, 3, 4],
         "precision": ["fp32", "bf16", "fp16"],
+        "dtypes": ["same", "mixed"],
         "accumulate": ["same", "fp32"],
         "communicate": ["same", "fp32"],
         "optimizer": ["sgd", "momentum", "adamw"],
@@ -233,7 +234,7 @@ class Stage(torch.nn.Module):
             e["tied"] is not None and e["stage"] for e in entries
         )
         for j in linear.entries:
-            self.mark(linear.w[linear.key(j)], entries[j])
+            self.mark(linear.of(j), entries[j])
 
     def mark(self, w, entry):
         """Sets the attributes by which Megatron classifies parameters."""
@@ -311,7 +312,7 @@ def chunks(position):
     return [
         Stage(
             position,
-            Linear(position, entries).to(DTYPES[case["precision"]]),
+            Linear(position, entries).in_dtypes(),
             i * pp + position.pp,
             each * pp,
         )

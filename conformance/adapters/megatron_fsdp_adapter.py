@@ -65,6 +65,7 @@ HELLO = {
         "micro_batches": [1, 2, 3, 4],
         "steps": [1, 2, 3, 4],
         "precision": ["fp32", "bf16"],
+        "dtypes": ["same", "mixed"],
         "accumulate": ["same", "fp32"],
         "communicate": ["same", "fp32"],
         "optimizer": ["sgd", "momentum", "adamw"],
@@ -274,7 +275,7 @@ def main(me):
     case = me.case
     with me.recorder.pause():
         me.environment("zeroproof")
-    linear = Linear(me.position).to(DTYPES[case["precision"]])
+    linear = Linear(me.position).in_dtypes()
     with OnCpu():
         ddp = wrap(case, Model(linear))
         optim = optimizer(me, ddp, linear)

@@ -7,9 +7,9 @@ from torch_adapter import MOMENTS, hexes
 def named(linear):
     """name -> Parameter of the trained parameters. Uses of one tied key share a Parameter."""
     return {
-        linear.position.case["parameters"][j]["name"]: linear.w[linear.key(j)]
+        linear.position.case["parameters"][j]["name"]: linear.of(j)
         for j in linear.entries
-        if linear.w[linear.key(j)].requires_grad
+        if linear.of(j).requires_grad
     }
 
 
@@ -33,6 +33,7 @@ def updated(part, linear):
         ("model_float16_groups", "shard_fp32_from_float16_groups"),
         ("model_fp32_groups", "shard_fp32_groups"),
         ("float16_groups", "fp32_from_float16_groups"),
+        ("fp32_from_fp32_groups", "fp32_from_fp32_groups"),
     ):
         for group, held in zip(getattr(part, mine, []), getattr(part, theirs, []), strict=True):
             pairs.update({id(w): h for w, h in zip(group, held, strict=True)})

@@ -55,6 +55,7 @@ HELLO = {
         "precision": "16 bits need Paddle's GPU kernels for main gradients",
         "accumulate": "16 bits are not supported",
         "communicate": "16 bits are not supported",
+        "dtypes": "16 bits are not supported",
         **{axis: "the training loop scales" for axis in ("scale", "overflow", "skipped")},
         "groups": "the partition takes parameters only (dygraph_sharding_optimizer.py:290)",
         "sizes": {"empty": "the partition refuses it (dygraph_sharding_optimizer.py:293)"},

@@ -72,6 +72,7 @@ HELLO = {
         "precision": "torch.optim has no fp32 masters for 16-bit parameters",
         "accumulate": "16-bit parameters are not supported",
         "communicate": "16-bit parameters are not supported",
+        "dtypes": "16-bit parameters are not supported",
         "scale": "the training loop scales the loss, not the schedule",
         "overflow": "nothing skips a step: the training loop decides",
         "skipped": "nothing skips a step: the training loop decides",
@@ -239,7 +240,7 @@ def shown(me, modules, value):
     found = {}
     for linear in (module.linear for module in modules):
         for j in linear.entries:
-            x = value(linear.w[linear.key(j)])
+            x = value(linear.of(j))
             if x is not None:
                 found[me.case["parameters"][j]["name"]] = [[0, hexes(x)]]
     return found

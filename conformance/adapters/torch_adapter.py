@@ -142,10 +142,22 @@ class Linear(torch.nn.Module):
         entry = self.position.case["parameters"][j]
         return entry["name"] if entry["tied"] is None else f"t{entry['tied']}"
 
+    def of(self, j):
+        """The Parameter of entry j."""
+        return self.w[self.key(j)]
+
+    def in_dtypes(self):
+        """Gives each parameter its dtype: the precision, or fp32 where the case says so."""
+        case = self.position.case
+        for j in self.entries:
+            own = "fp32" if case["parameters"][j].get("fp32") else case["precision"]
+            self.of(j).data = self.of(j).data.to(DTYPES[own])
+        return self
+
     def used(self, step, m, term=0):
         """(j, w, x) of the parameters that take part."""
         rows = ((j, self.position.row(step, m, j, term)) for j in self.entries)
-        return [(j, self.w[self.key(j)], x) for j, x in rows if x is not None]
+        return [(j, self.of(j), x) for j, x in rows if x is not None]
 
     def forward(self, step, m, term=0):
         terms = [(w.float() * x).sum() for _, w, x in self.used(step, m, term)]
@@ -180,7 +192,7 @@ class Linear(torch.nn.Module):
             if group.get("since", 0) not in steps:
                 continue
             mine = {
-                self.key(j): self.w[self.key(j)]
+                self.key(j): self.of(j)
                 for j in self.entries
                 if self.position.case["parameters"][j]["group"] == number
                 and not self.position.case["parameters"][j]["frozen"]
@@ -197,7 +209,7 @@ class Linear(torch.nn.Module):
 
     def parameters_by_name(self):
         return {
-            self.position.case["parameters"][j]["name"]: hexes(self.w[self.key(j)])
+            self.position.case["parameters"][j]["name"]: hexes(self.of(j))
             for j in self.entries
         }
 

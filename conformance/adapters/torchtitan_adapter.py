@@ -65,6 +65,7 @@ HELLO = {
         "precision": "torch-fsdp judges FSDP2's precisions",
         "accumulate": "torch-fsdp judges FSDP2's precisions",
         "communicate": "torch-fsdp judges FSDP2's precisions",
+        "dtypes": "torch-fsdp judges FSDP2's precisions",
         "backwards": NO_BACKWARDS,
         "start": "fully_shard shards each rank's own values: the caller makes them equal",
         "replicas": "torch-fsdp judges FSDP2's mesh (replicate, shard)",

@@ -50,7 +50,7 @@ void zp_conf_random_recipe(uint64_t seed, uint64_t i, char *text, int64_t cap)
   c.entry_align = 1; /* the engine's own choices, no part of a case */
   c.slots = 0;
   c.synth.fp32_gradients = 0;
-  for (int32_t j = 0; j < c.cfg.n_params; j++) c.params[j].fp32 = 0; /* no field of a case */
+  for (int32_t j = 0; j < c.cfg.n_params; j++) c.params[j].fp32 &= c.cfg.precision != ZP_F32;
   c.rates = 0;
   c.synth.oversum = 0;
   if (c.optim == ZP_CASE_MIXED) c.optim = ZP_CASE_SGD;

@@ -88,6 +88,15 @@ static int make_first(const zp_recipe *r, zp_table *n, int32_t j)
   return 0;
 }
 
+/* Gradients of fp32 entries beside others have this many bits more than the precision holds, so that
+ * a sum in the precision rounds. 0: there are none. */
+static int32_t more_bits(const zp_config *c)
+{
+  for (int32_t j = 0; j < c->n_params; j++)
+    if (c->params[j].fp32) return c->precision == ZP_BF16 ? 8 : 11;
+  return 0;
+}
+
 /* The rows of entry j for micro-batch g of a step. */
 static int make_rows(const zp_recipe *r, zp_table *n, int64_t step, int64_t g, int32_t j)
 {
@@ -95,6 +104,7 @@ static int make_rows(const zp_recipe *r, zp_table *n, int64_t step, int64_t g, i
   const zp_param *p = &c->params[j];
   const int32_t dp = (int32_t)(g % c->dp), ep = p->expert ? dp % c->ep : 0;
   const int64_t mb = g / c->dp;
+  const float widened = p->fp32 ? 1 + ldexpf(1, -more_bits(c)) : 1;
   for (int32_t t = 0; t < zp_table_rows(c, j); t++) {
     const int64_t number = zp_synth_number(c, j, dp, t, mb);
     if (p->frozen || !zp_synth_used(&r->c.synth, c, step, j, ep, number)) return 0;
@@ -103,7 +113,8 @@ static int make_rows(const zp_recipe *r, zp_table *n, int64_t step, int64_t g, i
     for (int64_t e = 0; e < p->numel; e++)
       n->value[at][e] =
           ldexpf(zp_synth_value(&r->c.synth, c, step, j, p->sharded ? t : 0, ep, number, e),
-                 r->wide * (int32_t)mb);
+                 r->wide * (int32_t)mb) *
+          widened;
   }
   return 0;
 }
@@ -312,9 +323,9 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
     return NULL;
   }
   for (int32_t j = 0; j < c->n_params; j++)
-    if (c->params[j].fp32) {
+    if (c->params[j].fp32 && c->precision == ZP_F32) {
       snprintf(why, (size_t)cap,
-               "parameter %d has the flag w: cases have no fp32 parameters beside others", j);
+               "parameter %d has the flag w, which needs precision=bf16 or precision=fp16", j);
       return NULL;
     }
   if (too_much(r, why, cap)) return NULL;
@@ -323,7 +334,7 @@ zp_table *zp_conf_make(const zp_recipe *r, char *why, int64_t cap)
     snprintf(why, (size_t)cap, "no memory");
     return NULL;
   }
-  n->log2_unit = r->c.synth.log2_unit;
+  n->log2_unit = r->c.synth.log2_unit - more_bits(c);
   n->log2_first = r->first - 2;
   n->rates = r->rates;
   n->either = r->sum;

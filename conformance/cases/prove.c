@@ -237,6 +237,15 @@ static int prove_steps(prover *p)
   return 0;
 }
 
+/* Stages pass the loss's gradient on in the precision. Where it is divided by M before, 1/M rounds,
+ * which fp32 parameters would show. */
+static int passes_on(const zp_config *c)
+{
+  int32_t fp32 = 0;
+  for (int32_t j = 0; j < c->n_params; j++) fp32 |= c->params[j].fp32;
+  return !fp32 || c->pp == 1 || (c->micro_batches & (c->micro_batches - 1)) == 0;
+}
+
 int zp_conf_prove(const zp_recipe *r, zp_table *table, char *why, int64_t cap)
 {
   const int64_t n = zp_table_first(table, table->cfg.n_params, 0, 0);
@@ -251,14 +260,16 @@ int zp_conf_prove(const zp_recipe *r, zp_table *table, char *why, int64_t cap)
               0,
               why,
               cap};
-  int bad = p.master == NULL || p.moment == NULL;
+  int bad = p.master == NULL || p.moment == NULL || !passes_on(&table->cfg);
   for (int64_t i = 0; !bad && i < n; i++)
     if (table->first[i] != NULL)
       bad =
           zp_table_add(p.master, i, table->cfg.params[i / (table->cfg.tp * table->cfg.ep)].numel) ||
           zp_table_add(p.moment, i, table->cfg.params[i / (table->cfg.tp * table->cfg.ep)].numel);
   if (!bad) p.serial = zp_conf_serial(table, &work, &err);
-  if (p.serial == NULL) snprintf(why, (size_t)cap, "no memory");
+  if (!passes_on(&table->cfg))
+    snprintf(why, (size_t)cap, "with fp32 parameters and several stages, M must be a power of 2");
+  else if (p.serial == NULL) snprintf(why, (size_t)cap, "no memory");
   bad = p.serial == NULL || prove_steps(&p);
   zp_serial_close(p.serial);
   for (int64_t i = 0; i < n; i++) {

@@ -111,6 +111,7 @@ static void read_config(reader *r, const json_t *from, zp_config *c, zp_param *p
     p->sharded = flag(r, e, "sharded");
     p->expert = flag(r, e, "expert");
     p->frozen = flag(r, e, "frozen");
+    p->fp32 = json_is_true(json_object_get(e, "fp32"));
     if (p->tied >= c->tied_keys) c->tied_keys = p->tied + 1;
     c->n_params = j + 1;
   }

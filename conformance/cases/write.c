@@ -46,11 +46,13 @@ static json_t *params_json(const zp_table *n)
     const zp_param *p = &n->cfg.params[j];
     char name[24];
     snprintf(name, sizeof name, "p%d", j);
-    json_array_append_new(
-        list, json_pack("{s:s, s:I, s:i, s:i, s:o, s:b, s:b, s:b, s:o}", "name", name, "numel",
-                        (json_int_t)p->numel, "stage", p->stage, "group", p->optgroup, "tied",
-                        p->tied < 0 ? json_null() : json_integer(p->tied), "sharded", p->sharded,
-                        "expert", p->expert, "frozen", p->frozen, "first", first_json(n, j)));
+    json_t *entry =
+        json_pack("{s:s, s:I, s:i, s:i, s:o, s:b, s:b, s:b, s:o}", "name", name, "numel",
+                  (json_int_t)p->numel, "stage", p->stage, "group", p->optgroup, "tied",
+                  p->tied < 0 ? json_null() : json_integer(p->tied), "sharded", p->sharded,
+                  "expert", p->expert, "frozen", p->frozen, "first", first_json(n, j));
+    if (p->fp32) json_object_set_new(entry, "fp32", json_true());
+    json_array_append_new(list, entry);
   }
   return list;
 }

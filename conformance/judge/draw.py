@@ -63,7 +63,22 @@ def entries_of(row, dice):
         entries = [Entry(3, 0, g) for g in extra] + entries
     if row["frozen"] != "no":
         entries.insert(0, Entry(3, 0, 0, "f"))
-    return tie(row, dice, entries)
+    return in_dtypes(row, dice, tie(row, dice, entries))
+
+
+def in_dtypes(row, dice, entries):
+    """About a third of the parameters in fp32, at least one that is trained, all uses of a tied key
+    alike."""
+    if row.get("dtypes", "same") == "same":
+        return entries
+    keys = {e.tied for e in entries if e.tied is not None and dice.random() < 0.35}
+    for e in entries:
+        if e.tied in keys if e.tied is not None else dice.random() < 0.35:
+            e.flags += "w"
+    trained = [e for e in entries if e.tied is None and "f" not in e.flags]
+    if trained and not any("w" in e.flags for e in entries if "f" not in e.flags):
+        dice.choice(trained).flags += "w"
+    return entries
 
 
 def tie(row, dice, entries):

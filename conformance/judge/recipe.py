@@ -9,7 +9,8 @@ ORDER = [
 
 
 class Entry:
-    """One parameter: NUMEL@STAGE.GROUP and flags s (sharded), e (expert), f (frozen), tKEY."""
+    """One parameter: NUMEL@STAGE.GROUP and flags s (sharded), e (expert), f (frozen), w
+    (fp32, whatever the precision), tKEY."""
 
     def __init__(self, numel, stage=0, group=0, flags="", tied=None):
         self.numel, self.stage, self.group, self.flags, self.tied = numel, stage, group, flags, tied
@@ -23,9 +24,9 @@ class Entry:
 
 
 def entry_of(text):
-    match = re.fullmatch(r"(\d+)@(\d+)\.(\d+)([sef]*)(?:t(\d+))?", text)
+    match = re.fullmatch(r"(\d+)@(\d+)\.(\d+)([sefw]*)(?:t(\d+))?", text)
     if not match:
-        raise ValueError(f"expected a parameter NUMEL@STAGE.GROUP[s][e][f][tKEY], got '{text}'")
+        raise ValueError(f"expected a parameter NUMEL@STAGE.GROUP[s][e][f][w][tKEY], got '{text}'")
     numel, stage, group, flags, tied = match.groups()
     return Entry(int(numel), int(stage), int(group), flags, None if tied is None else int(tied))
 
@@ -38,6 +39,11 @@ class Recipe:
 
     def number(self, name, default=1):
         return int(self.fields.get(name, default))
+
+    def without_flag(self, flag):
+        """Removes a flag from all entries."""
+        for e in self.entries:
+            e.flags = e.flags.replace(flag, "")
 
     def copy(self):
         return Recipe(self.fields, [e.copy() for e in self.entries], self.options)
@@ -124,6 +130,7 @@ def add_list_features(r, dp, add):
         add(len(r.entries) > 1, "several parameters"),
         add(any("f" in e.flags for e in r.entries), "frozen"),
     )
+    add(any("w" in e.flags for e in r.entries), "fp32 parameters")
     (
         add(any("s" in e.flags for e in trained), "sharded"),
         add(any("e" in e.flags for e in trained), "expert"),

@@ -56,6 +56,7 @@ def values_of(space, recipe, case):
         "tied": tied_of(shared),
         "messages": messages_of(recipe),
         "rates": "changing" if number("rates", 0) else "constant",
+        **({"dtypes": dtypes_of(recipe)} if "dtypes" in space.axes else {}),
         **{name: options.get(name, n) for name, n in NAMED.items() if name in space.axes},
         **({groups.AXIS: groups.chosen(recipe, options)} if groups.AXIS in space.axes else {}),
     }
@@ -90,6 +91,10 @@ def clip_of(text):
 
 def magnitude_of(first):
     return "huge" if first > 0 else "minute" if first < 0 else "plain"
+
+
+def dtypes_of(recipe):
+    return "mixed" if any("w" in e.flags for e in recipe.entries) else "same"
 
 
 def messages_of(recipe):

@@ -19,7 +19,7 @@ def smaller(recipe):
                 c.fields.pop(name, None)
             else:
                 c.fields[name] = value
-        return c
+        return in_one_dtype(c)
 
     yield from leaps(r)
     for name in ("pp", "tp", "ep"):
@@ -79,6 +79,7 @@ LEAPS = [
     ("tuple", "vary", "dynamic"),
     ("bucket",),
     ("frozen",),
+    ("dtypes",),
 ]
 
 
@@ -106,7 +107,9 @@ def leaps(r):
             c.entries = [
                 Entry(e.numel, e.stage, e.group, e.flags.replace("f", "")) for e in c.entries
             ]
-        return c
+        if "dtypes" in names:
+            c.without_flag("w")
+        return in_one_dtype(c)
 
     seen = {r.full()}
     for parts in [LEAPS, *([p for p in LEAPS if p is not q] for q in LEAPS), *([p] for p in LEAPS)]:
@@ -128,7 +131,7 @@ def variants(r):
             if str(r.fields.get(name)) != str(value):
                 c = r.copy()
                 c.fields[name] = value
-                yield c
+                yield in_one_dtype(c)
     scale = r.fields.get("scale", "0")
     if scale != "0":
         c = r.copy()
@@ -161,6 +164,13 @@ def overflow_within(r, steps):
     return {"overflow": mask or None} if "overflow" in r.fields else {}
 
 
+def in_one_dtype(c):
+    """With precision fp32, no parameter has a dtype of its own."""
+    if c.fields.get("precision", "fp32") == "fp32":
+        c.without_flag("w")
+    return c
+
+
 def clamp(c):
     if c.number("pp") == 1:
         for name in ("tuple", "vary", "dynamic"):
@@ -186,7 +196,9 @@ def smaller_entries(r):
                 yield c
         for flag in e.flags:
             c = r.copy()
-            c.entries[i].flags = e.flags.replace(flag, "")
+            for k, other in enumerate(c.entries):  # and, of the uses of a tied key, the same dtype
+                if k == i or (flag == "w" and e.tied is not None and other.tied == e.tied):
+                    other.flags = other.flags.replace(flag, "")
             yield c
         if e.tied is not None:
             c = r.copy()

@@ -170,6 +170,17 @@ CASES = [
             ("index", "OPT-4 learning rate of another group"),
         )
     ),
+    *(
+        (
+            ("dtypes mixed", "ref", mutant, finding),
+            f"{MOMENTUM.replace('fp32', 'bf16')},steps=2,list=6@0.0+5@0.0w",
+            f"{MOMENTUM.replace('fp32', 'bf16')},steps=2,list=6@0.0+5@0.0",
+        )
+        for mutant, finding in (
+            ("narrow-gradients", "RED-2 garbled"),
+            ("narrow-parameters", "RED-2 garbled"),
+        )
+    ),
     (
         ("unused onesided", "ref", "one-sided", "RED-3 missing"),
         f"oneside=1,{BASE},pp=2,list=6@0.0+4@0.0t0+4@1.0+4@1.0t0",
