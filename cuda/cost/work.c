@@ -163,14 +163,16 @@ typedef struct bucket_sizes {
   double value, gradient, sum; /* bytes of an element */
 } bucket_sizes;
 
-static bucket_sizes sizes_of(const context *c, const rank_view *r, const zp_op *op)
+static bucket_sizes sizes_of(const rank_view *r, const zp_op *op)
 {
-  bucket_sizes s = {.sum = (double)zp_kept_sum_bytes(c->p->cfg->stage, c->p->cfg->reduce)};
+  bucket_sizes s = {0};
   const zp_config *cfg = &r->plan.block.cfg;
   if (op->flat < 0 || op->bucket < 0) return s;
   const int32_t fp32 = r->plan.lay.flat[op->flat].fp32;
   s.value = (double)zp_dtype_bytes(zp_dtype_of(fp32, cfg->precision));
-  s.gradient = (double)zp_dtype_bytes(zp_block_gradients(&r->plan.block, fp32));
+  const int32_t gradient = zp_block_gradients(&r->plan.block, fp32);
+  s.gradient = (double)zp_dtype_bytes(gradient);
+  s.sum = (double)zp_kept_sum_bytes(cfg->stage, cfg->reduce, gradient);
   s.whole = (double)zp_whole_range(&r->plan.lay.flat[op->flat], op->bucket).count;
   s.local = (double)zp_local_range(cfg, &r->plan.lay, r->plan.block.at, op->flat, op->bucket).count;
   s.owned = (double)zp_owned_range(cfg, &r->plan.lay, r->plan.block.at, op->flat, op->bucket).count;
@@ -249,7 +251,7 @@ static zp_work reduction(const context *c, rank_view *r, const zp_op *op, int32_
 static zp_work communication(const context *c, int32_t i, const zp_op *op, int32_t part)
 {
   rank_view *r = &c->rank[i];
-  const bucket_sizes s = sizes_of(c, r, op);
+  const bucket_sizes s = sizes_of(r, op);
   switch (op->kind) {
   case ZP_OP_META: return exchange(c, i, op, 256);
   case ZP_OP_P2P: return exchange(c, i, op, (double)c->size->activation_bytes);
@@ -271,7 +273,7 @@ static int is_read(const context *c, const zp_op *op)
 static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t part)
 {
   const rank_view *r = &c->rank[i];
-  const bucket_sizes s = sizes_of(c, r, op);
+  const bucket_sizes s = sizes_of(r, op);
   switch (op->kind) {
   case ZP_OP_FORWARD: /* what it reads entry by entry has its share of the cost */
     return compute(c, ZP_WORK_FORWARD,
@@ -297,7 +299,7 @@ static zp_work local_work(const context *c, int32_t i, const zp_op *op, int32_t 
 /* With offload: gradients and decision to the host, its update, and parameters back. */
 static zp_work host_work(const context *c, int32_t i, const zp_op *op, int32_t part)
 {
-  const bucket_sizes s = sizes_of(c, &c->rank[i], op);
+  const bucket_sizes s = sizes_of(&c->rank[i], op);
   if (part == ZP_HB_HOST_UPDATE) /* gradients, masters and moments read; the latter written */
     return (zp_work){.kind = ZP_WORK_HOST_UPDATE,
                      .seconds = s.local * (28 + s.value) / c->m->figure[ZP_FIG_HOST_UPDATE]};

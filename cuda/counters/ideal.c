@@ -37,17 +37,16 @@ static int is_known(const zp_counters_job *job)
   return 1;
 }
 
-/* Of an exact sum 72, packed 40. RED-5, SUM-8 */
-static double bytes_of_sum(const zp_config *c)
+/* Of an exact sum 72, packed 40, of fp16 gradients 12. RED-5, SUM-8, SUM-9 */
+static double bytes_of_sum(const zp_config *c, int32_t gradient)
 {
-  if (c->reduce != ZP_EXACT) return 4;
-  return c->stage == 2 ? 40 : 72;
+  return (double)zp_kept_sum_bytes(c->stage, c->reduce, gradient);
 }
 
-static double of_reduction(const zp_counters_job *job, double g, double share)
+static double of_reduction(const zp_counters_job *job, double g, double sum, double share)
 {
   const zp_config *c = job->cfg;
-  const double M = (double)c->micro_batches, sum = bytes_of_sum(c);
+  const double M = (double)c->micro_batches;
   const int written = job->in_place && g == 4 && c->reduce == ZP_ORDERED; /* by backward */
   const double window = written ? 0 : M * (g + sum) + (M - 1) * sum;
   if (c->stage < 2 && c->reduce == ZP_ORDERED && !job->native) return window + 4 + 4 * share;
@@ -60,10 +59,11 @@ static double of_entry(const zp_counters_job *job, int32_t j)
 {
   const zp_config *c = job->cfg;
   const double p = (double)zp_dtype_bytes(zp_entry_dtype(c, j));
-  const double g = (double)zp_dtype_bytes(zp_gradient_dtype(c, job->hyper, j));
+  const int32_t gradient = zp_gradient_dtype(c, job->hyper, j);
+  const double g = (double)zp_dtype_bytes(gradient), sum = bytes_of_sum(c, gradient);
   const double share = c->stage == 0 ? 1 : 1.0 / c->dp;
-  const double mean = c->reduce == ZP_EXACT ? bytes_of_sum(c) + 4 : 4;
-  return of_reduction(job, g, share) + (mean + 28 + p) * share;
+  const double mean = c->reduce == ZP_EXACT ? sum + 4 : 4;
+  return of_reduction(job, g, sum, share) + (mean + 28 + p) * share;
 }
 
 double zp_counters_ideal(const zp_counters_job *job)

@@ -144,13 +144,13 @@ typedef struct zp_scatter_params {
  * means of sums, which they divide by `divisor`, D·M; of runs with at = 0 they only count the
  * non-finite means. _mean_exact stores the means (out: fp32), _mean_ordered does not.
  * zp_kernel_mean_packed: the same of n packed sums, whose first words become the means; out is
- * where a run's lie.
- * spec: SUM-1 … SUM-4, SUM-7, SUM-8, RED-2, RED-4, STAT-2, STAT-3 */
+ * where a run's lie. f16: 1: of fp16 numbers.
+ * spec: SUM-1 … SUM-4, SUM-7 … SUM-9, RED-2, RED-4, STAT-2, STAT-3 */
 typedef struct zp_squares_params {
   int32_t dtype, lanes; /* dtype: for zp_kernel_squares only */
   int64_t divisor;      /* for the others only */
   void *packed;         /* packed sums of n elements: for _mean_packed only */
-  int64_t n;
+  int64_t f16, n;
   zp_tally *tally;
   int64_t *nonfinite;
   zp_memory_runs runs;
@@ -161,10 +161,11 @@ typedef struct zp_squares_params {
  * own_in if r == own (-1: none), else at parts + r * stride bytes. dtype of the parts: fp32, bf16,
  * fp16. out: fp32; overlaps no part.
  * zp_kernel_add_packed: the same, exactly: out is n packed sums, as parts of dtype ZP_I64 are.
- * spec: RED-4, RED-5, TIE-2, SUM-6, SUM-8 */
+ * f16: 1: of fp16 numbers.
+ * spec: RED-4, RED-5, TIE-2, SUM-6, SUM-8, SUM-9 */
 typedef struct zp_add_params {
   int32_t dtype, members, own, first;
-  int64_t n, stride;
+  int64_t f16, n, stride;
   const void *parts, *own_in;
   void *out;
 } zp_add_params;
@@ -185,10 +186,10 @@ typedef struct zp_settle_params {
 
 /* zp_kernel_unpack_sums: runs of n packed sums, from element run.at on, as limbs (out: 9 an
  * element), which can be added by integer additions. zp_kernel_pack_sums: limbs (in), carried or
- * not, as packed sums. spec: SUM-6, SUM-8, RED-5 */
+ * not, as packed sums. f16: 1: of fp16 numbers. spec: SUM-6, SUM-8, SUM-9, RED-5 */
 typedef struct zp_packed_params {
   void *packed; /* of n elements: low, top (ref/num/packed.h), one after the other */
-  int64_t n;
+  int64_t f16, n;
   zp_memory_runs runs;
 } zp_packed_params;
 

@@ -1,7 +1,7 @@
-/* Packed sums, 40 bytes an element. Neighbouring threads access neighbouring words of device
+/* Packed sums, 40 or 12 bytes an element. Neighbouring threads access neighbouring words of device
  * memory; the nine limbs of a thread's element are in shared memory, since limbs are indexed by
  * exponents.
- * spec: RED-5, TIE-2, SUM-5 … SUM-8 */
+ * spec: RED-5, TIE-2, SUM-5 … SUM-9 */
 #ifndef ZP_CUDA_PACKED_H
 #define ZP_CUDA_PACKED_H
 #include "means.h"
@@ -12,17 +12,21 @@ ZP_ON_DEVICE int64_t *zp_top_of(void *packed, int64_t n)
   return (int64_t *)(void *)((uint32_t *)packed + ZP_PACKED_WORDS * n);
 }
 
-ZP_ON_DEVICE void zp_unpack_one(int64_t *limb, const void *packed, int64_t n, int64_t i)
+/* f16: sums of fp16 numbers. */
+ZP_ON_DEVICE void zp_unpack_one(int64_t *limb, const void *packed, int64_t f16, int64_t n,
+                                int64_t i)
 {
   const uint32_t *low = (const uint32_t *)packed;
-  zp_val_unpack(limb, low, (const int64_t *)(const void *)(low + ZP_PACKED_WORDS * n), n, i);
+  if (f16) zp_val_unpack_f16(limb, low, n, i);
+  else zp_val_unpack(limb, low, (const int64_t *)(const void *)(low + ZP_PACKED_WORDS * n), n, i);
 }
 
 /* Carries, and packs. */
-ZP_ON_DEVICE void zp_pack_one(int64_t *limb, void *packed, int64_t n, int64_t i)
+ZP_ON_DEVICE void zp_pack_one(int64_t *limb, void *packed, int64_t f16, int64_t n, int64_t i)
 {
   zp_val_normalise(limb, 1);
-  zp_val_pack(limb, (uint32_t *)packed, zp_top_of(packed, n), n, i);
+  if (f16) zp_val_pack_f16(limb, (uint32_t *)packed, n, i);
+  else zp_val_pack(limb, (uint32_t *)packed, zp_top_of(packed, n), n, i);
 }
 
 /* ---- Parts ----------------------------------------------------------------------------------- */
@@ -32,17 +36,17 @@ ZP_ON_DEVICE void zp_add_one_packed(const zp_add_params *p, int64_t *sum, int64_
 {
   if (p->first)
     for (int32_t q = 0; q < ZP_VAL_LIMBS; q++) sum[q] = 0;
-  else zp_unpack_one(sum, p->out, p->n, i);
+  else zp_unpack_one(sum, p->out, p->f16, p->n, i);
   for (int32_t r = 0; r < p->members; r++) {
     if (p->dtype == ZP_I64) {
-      zp_unpack_one(term, zp_part_of(p, r), p->n, i);
+      zp_unpack_one(term, zp_part_of(p, r), p->f16, p->n, i);
       zp_limbs_merge(sum, term, ZP_VAL_LIMBS);
       continue;
     }
     const uint32_t bits = zp_element(p->dtype, zp_part_of(p, r), i);
     zp_val_add_f32(sum, &bits, 1);
   }
-  zp_pack_one(sum, p->out, p->n, i);
+  zp_pack_one(sum, p->out, p->f16, p->n, i);
 }
 
 ZP_ON_DEVICE void zp_add_packed_body(const void *params, simdev_thread t, void *shared, int phase)
@@ -82,8 +86,8 @@ ZP_ON_DEVICE void zp_repack_slab(const zp_packed_params *p, int back, const zp_m
 {
   for (int32_t x = (int32_t)t.threadIdx[0]; x < slab.n; x += (int32_t)t.blockDim[0]) {
     int64_t *limb = stage + x * ZP_VAL_LIMBS;
-    if (back) zp_pack_one(limb, p->packed, p->n, run->at + slab.first + x);
-    else zp_unpack_one(limb, p->packed, p->n, run->at + slab.first + x);
+    if (back) zp_pack_one(limb, p->packed, p->f16, p->n, run->at + slab.first + x);
+    else zp_unpack_one(limb, p->packed, p->f16, p->n, run->at + slab.first + x);
   }
 }
 
@@ -118,7 +122,7 @@ ZP_ON_DEVICE int64_t zp_slab_means_packed(const zp_squares_params *p, const zp_m
   zp_held h = {0, 0, 0};
   int64_t bad = 0;
   for (int32_t x = (int32_t)t.threadIdx[0]; x < slab.n; x += (int32_t)t.blockDim[0]) {
-    zp_unpack_one(limb, p->packed, p->n, from + slab.first + x);
+    zp_unpack_one(limb, p->packed, p->f16, p->n, from + slab.first + x);
     const uint32_t bits = zp_val_mean_f32(limb, p->divisor);
     ((uint32_t *)run->out)[slab.first + x] = bits;
     if (zp_nonfinite_f32(&bits, 1)) bad++;

@@ -31,6 +31,8 @@
 #define zp_val_mean_f32 zp_dev_val_mean_f32
 #define zp_val_pack zp_dev_val_pack
 #define zp_val_unpack zp_dev_val_unpack
+#define zp_val_pack_f16 zp_dev_val_pack_f16
+#define zp_val_unpack_f16 zp_dev_val_unpack_f16
 #define zp_norm_f64 zp_dev_norm_f64
 #define zp_norm_f32 zp_dev_norm_f32
 #define zp_ordered_add_f32 zp_dev_ordered_add_f32
@@ -88,6 +90,8 @@ ZP_FN uint32_t zp_val_mean_f32(const int64_t limb[9], int64_t divisor);
 ZP_FN void zp_val_pack(const int64_t limb[9], uint32_t *low, int64_t *top, int64_t n, int64_t i);
 ZP_FN void zp_val_unpack(int64_t limb[9], const uint32_t *low, const int64_t *top, int64_t n,
                          int64_t i);
+ZP_FN void zp_val_pack_f16(const int64_t limb[9], uint32_t *low, int64_t n, int64_t i);
+ZP_FN void zp_val_unpack_f16(int64_t limb[9], const uint32_t *low, int64_t n, int64_t i);
 ZP_FN uint64_t zp_norm_f64(const int64_t limb[20]);
 ZP_FN uint32_t zp_norm_f32(const int64_t limb[20]);
 ZP_FN void zp_ordered_add_f32(float *acc, const float *x, int64_t n);

@@ -31,10 +31,13 @@ static int64_t entries_of(const zp_config *cfg, const zp_layout *lay, int32_t k)
   return n;
 }
 
-static void add_flat(const zp_config *cfg, const zp_layout *lay, int32_t k, zp_memory *m)
+static void add_flat(const zp_config *cfg, const zp_layout *lay, int32_t fp32_gradients, int32_t k,
+                     zp_memory *m)
 {
   const zp_flat *f = &lay->flat[k];
-  const int64_t extent = zp_extent(f, cfg->stage), sum = zp_kept_sum_bytes(cfg->stage, cfg->reduce);
+  const int32_t dtype = zp_dtype_of(f->fp32 || fp32_gradients, cfg->precision);
+  const int64_t extent = zp_extent(f, cfg->stage);
+  const int64_t sum = zp_kept_sum_bytes(cfg->stage, cfg->reduce, dtype);
   if (cfg->stage < 2) m->window += zp_padded(f) * sum;
   else m->reduced += extent * sum;
   if (f->use != 0) return; /* further uses of a tied key are added to the first one's sum */
@@ -51,7 +54,7 @@ zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots
   if (cfg->stage == 2)
     m.slots = zp_slot_count(cfg, lay, slots) * zp_slot_bytes(cfg, lay, fp32_gradients);
   for (int32_t k = 0; k < lay->n_flats; k++) {
-    add_flat(cfg, lay, k, &m);
+    add_flat(cfg, lay, fp32_gradients, k, &m);
     m.params += zp_has_views(cfg, lay, k) ? zp_padded(&lay->flat[k]) * flat_size(cfg, &lay->flat[k])
                                           : entries_of(cfg, lay, k);
   }

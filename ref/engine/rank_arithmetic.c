@@ -91,12 +91,12 @@ static void mean_in_place(float *sum, int64_t divisor, int64_t n)
   }
 }
 
-/* The means replace the first words of the packed sums. SUM-8 */
+/* The means replace the first words of the packed sums. SUM-8, SUM-9 */
 static void mean_of_packed(zp_packed p, int64_t divisor)
 {
   for (int64_t i = 0; i < p.n; i++) {
     int64_t limb[ZP_LIMBS];
-    zp_val_unpack(limb, p.low, p.top, p.n, i);
+    zp_packed_get(p, i, limb);
     p.low[i] = zp_val_mean_f32(limb, divisor);
   }
 }

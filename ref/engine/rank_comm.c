@@ -36,7 +36,7 @@ static void settle(const zp_rank *r, void *sums, int64_t n)
   if (r->cfg->reduce == ZP_EXACT) zp_val_normalise(sums, n);
 }
 
-/* ---- Packed sums. SUM-8 ---------------------------------------------------------------------- */
+/* ---- Packed sums. SUM-8, SUM-9 --------------------------------------------------------------- */
 
 static int is_packed(const zp_rank *r)
 {
@@ -46,14 +46,18 @@ static int is_packed(const zp_rank *r)
 /* Elements from … from + n - 1 as limbs, which can travel. */
 static void unpack_sums(zp_packed p, int64_t from, int64_t n, int64_t *limbs)
 {
-  for (int64_t i = 0; i < n; i++) zp_val_unpack(limbs + i * ZP_LIMBS, p.low, p.top, p.n, from + i);
+  for (int64_t i = 0; i < n; i++) zp_packed_get(p, from + i, limbs + i * ZP_LIMBS);
 }
 
 /* And back, with the carries. */
 static void pack_sums(zp_packed p, int64_t from, int64_t n, int64_t *limbs)
 {
   zp_val_normalise(limbs, n);
-  for (int64_t i = 0; i < n; i++) zp_val_pack(limbs + i * ZP_LIMBS, p.low, p.top, p.n, from + i);
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t *limb = limbs + i * ZP_LIMBS;
+    if (p.top == NULL) zp_val_pack_f16(limb, p.low, p.n, from + i);
+    else zp_val_pack(limb, p.low, p.top, p.n, from + i);
+  }
 }
 
 /* Adds limbs, carried or not, to element i. SUM-6 */
@@ -96,7 +100,7 @@ static void request_gradient(zp_rank *r, const zp_op *op)
   const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
   const zp_range p = zp_whole_range(f, op->bucket);
-  const int64_t size = zp_dtype_bytes(zp_block_gradients(&r->block, f->fp32));
+  const int64_t size = zp_dtype_bytes(zp_gradients_of(r, op->flat));
   if (r->cfg->stage == 2) {
     char *slot = r->slot[op->slot];
     /* padding is zero (PART-7) */

@@ -34,7 +34,7 @@ static void lay_flat(zp_rank *r, zp_arena *a, int32_t k)
 {
   const zp_config *cfg = r->cfg;
   const zp_flat *f = &r->lay.flat[k];
-  const int64_t sum = zp_kept_sum_bytes(cfg->stage, cfg->reduce);
+  const int64_t sum = zp_kept_sum_bytes(cfg->stage, cfg->reduce, zp_gradients_of(r, k));
   zp_flat_state s;
   memset(&s, 0, sizeof s);
   s.extent = zp_extent(f, cfg->stage);

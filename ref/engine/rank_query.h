@@ -16,15 +16,21 @@ int32_t zp_copy_ep(const zp_rank *r, int32_t j);
  * ranks after their reduction, and the means after MEAN, except for limbs. RED-4 */
 void *zp_sums_of(const zp_rank *r, int32_t k, int64_t b);
 
-/* Packed sums of n elements. spec: SUM-8 */
+/* Packed sums of n elements. spec: SUM-8, SUM-9 */
 typedef struct zp_packed {
-  uint32_t *low; /* (ZP_PACKED_WORDS, n) */
-  int64_t *top;  /* (n) */
+  uint32_t *low; /* (ZP_PACKED_WORDS, n), or (3, n) */
+  int64_t *top;  /* (n), or NULL: sums of fp16 numbers */
   int64_t n;
 } zp_packed;
 
 /* The same where sums are packed. */
 zp_packed zp_packed_of(const zp_rank *r, int32_t k, int64_t b);
+
+/* Element i as carried limbs. */
+void zp_packed_get(zp_packed p, int64_t i, int64_t limb[ZP_LIMBS]);
+
+/* The dtype of flat group k's gradients. */
+int32_t zp_gradients_of(const zp_rank *r, int32_t k);
 
 /* The master, first or second moment (ZP_WHAT_…) of flat group k. */
 float *zp_state_of(const zp_rank *r, int32_t k, int32_t what);

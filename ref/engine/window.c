@@ -1,6 +1,8 @@
 /* spec: PART-3 … PART-7, PART-9, RED-3, TIE-2 */
 #include "window.h"
 
+#include "../num/packed.h"
+
 #include "../../spec/acsl/home_code.h"
 
 #include "../../spec/acsl/layout_good.h"
@@ -29,10 +31,10 @@ int32_t zp_is_packed(int32_t stage, int32_t reduce)
   return stage == 2 && reduce == ZP_EXACT;
 }
 
-int64_t zp_kept_sum_bytes(int32_t stage, int32_t reduce)
+int64_t zp_kept_sum_bytes(int32_t stage, int32_t reduce, int32_t dtype)
 {
-  /* the top limb keeps its 64 bits, the others need 32 */
-  return zp_is_packed(stage, reduce) ? 4 * (int64_t)(ZP_LIMBS - 1) + 8 : zp_sum_bytes(reduce);
+  if (!zp_is_packed(stage, reduce)) return zp_sum_bytes(reduce);
+  return dtype == ZP_F16 ? ZP_PACKED_F16_BYTES : ZP_PACKED_BYTES;
 }
 
 zp_range zp_whole_range(const zp_flat *f, int64_t b)

@@ -168,17 +168,19 @@ int64_t zp_sum_bytes(int32_t reduce);
 
 /* 1: the sums that a rank keeps of its shard between two reductions are packed, each bucket's by
  * itself, and means take the place of the first words. stage: 0 to 2; reduce: zp_reduce.
- * spec: RED-5, SUM-8 */
+ * spec: RED-5, SUM-8, SUM-9 */
 /*@ terminates \true; exits \false;
     assigns \nothing;
     ensures packed: \result == (stage == 2 && reduce == ZP_EXACT ? 1 : 0); */
 int32_t zp_is_packed(int32_t stage, int32_t reduce);
 
-/* Bytes of a sum that a rank keeps: as above, or packed. spec: RED-5, SUM-8 */
+/* Bytes of a sum that a rank keeps, of gradients of a dtype: as above, or packed.
+ * spec: RED-5, SUM-8, SUM-9 */
 /*@ terminates \true; exits \false;
     assigns \nothing;
-    ensures bytes: \result == (reduce == ZP_EXACT ? (stage == 2 ? 40 : 72) : 4); */
-int64_t zp_kept_sum_bytes(int32_t stage, int32_t reduce);
+    ensures bytes: \result ==
+      (reduce == ZP_EXACT ? (stage == 2 ? (dtype == ZP_F16 ? 12 : 40) : 72) : 4); */
+int64_t zp_kept_sum_bytes(int32_t stage, int32_t reduce, int32_t dtype);
 
 /* The stage's entry whose storage its entry i, 0 <= i < n_params, uses: its own, or that of the
  * last entry of its tied key. It has the same number of elements. lay is the layout of a stage of

@@ -66,3 +66,35 @@ void zp_val_unpack(int64_t limb[ZP_VAL_LIMBS], const uint32_t *low, const int64_
   //@ assert word7: limb[7] == low[7 * n + i] && 0 <= limb[7] < 4294967296;
   //@ assert word8: limb[8] == top[i];
 }
+
+/* Limb 3 has bits 96 to 127, of which a sum of fp16 numbers uses the upper three: each word has
+ * three bits of one limb and 29 of the next. */
+void zp_val_pack_f16(const int64_t limb[ZP_VAL_LIMBS], uint32_t *low, int64_t n, int64_t i)
+{
+  const uint32_t a = (uint32_t)((uint64_t)limb[3] / 536870912 + (uint64_t)limb[4] % 536870912 * 8);
+  const uint32_t b = (uint32_t)((uint64_t)limb[4] / 536870912 + (uint64_t)limb[5] % 536870912 * 8);
+  const uint32_t c = (uint32_t)((uint64_t)limb[5] / 536870912 + (uint64_t)limb[6] % 536870912 * 8);
+  //@ assert words: F16Words(limb, a, b, c);
+  low[i] = a;
+  low[n + i] = b;
+  low[2 * n + i] = c;
+  //@ assert kept: low[i] == a && low[n + i] == b;
+  //@ assert limbs: F16Words(limb, a, b, c);
+}
+
+void zp_val_unpack_f16(int64_t limb[ZP_VAL_LIMBS], const uint32_t *low, int64_t n, int64_t i)
+{
+  const uint32_t a = low[i], b = low[n + i], c = low[2 * n + i];
+  const int64_t negative = c >= 2147483648;
+  limb[0] = 0;
+  limb[1] = 0;
+  limb[2] = 0;
+  limb[3] = (int64_t)(a % 8) * 536870912;
+  limb[4] = a / 8 + (int64_t)(b % 8) * 536870912;
+  limb[5] = b / 8 + (int64_t)(c % 8) * 536870912;
+  limb[6] = c / 8 + negative * 3758096384;
+  limb[7] = negative * 4294967295;
+  limb[8] = -negative;
+  //@ assert words: F16Words(limb, a, b, c);
+  //@ assert sum: SumOfF16(limb);
+}

@@ -286,7 +286,8 @@ static void before_third_use(void *ctx, zp_rank *r, zp_op *op)
     if (r->lay.flat[k].tied != op->key || uses++ < 2) continue;
     const zp_range p = zp_rank_range(r, k, op->bucket);
     memset(zp_sums_of(r, k, op->bucket), 0,
-           (size_t)(p.count * zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce)));
+           (size_t)(p.count *
+                    zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce, zp_gradients_of(r, k))));
   }
 }
 
@@ -315,6 +316,36 @@ static void after_frozen_tied(void *ctx, zp_rank *r, const zp_op *op)
       zp_round_to(dtype, &x, 1, r->param[i], e);
     }
   }
+}
+
+/* ---- fp32 entries beside others -------------------------------------------------------------- */
+
+static void round_entry(const zp_rank *r, int32_t i, int32_t dtype, void *bits)
+{
+  const int32_t j = r->lay.first_param + i;
+  for (int64_t e = 0; r->cfg->params[j].fp32 && e < r->cfg->params[j].numel; e++) {
+    float *x = (float *)bits + e;
+    uint32_t narrow;
+    zp_round_to(dtype, x, 1, &narrow, 0);
+    zp_widen_from(dtype, &narrow, 0, 1, x);
+  }
+}
+
+/* All gradients are reduced in one dtype, the precision. */
+static void before_narrow_gradients(void *ctx, zp_rank *r, zp_op *op)
+{
+  (void)ctx;
+  const int32_t i = op->param - r->lay.first_param;
+  if (op->kind == ZP_OP_ADD && r->used[i] && op->offset == 0)
+    round_entry(r, i, r->cfg->precision, (void *)(uintptr_t)r->arrived[i]);
+}
+
+/* The model is cast to the precision, its fp32 parameters too. */
+static void after_narrow_parameters(void *ctx, zp_rank *r, const zp_op *op)
+{
+  (void)ctx;
+  if (op->kind != ZP_OP_UPDATE && op->kind != ZP_OP_ALL_GATHER) return;
+  for (int32_t i = 0; i < r->lay.n_params; i++) round_entry(r, i, r->cfg->precision, r->param[i]);
 }
 
 static const zp_ref_fault table[] = {
@@ -388,6 +419,18 @@ static const zp_ref_fault table[] = {
      NULL,
      NULL,
      after_frozen_tied},
+    {{"narrow-gradients", "one reduction dtype for all parameters; no public issue", "RED-1",
+      "gradients of fp32 parameters are rounded to the precision of the others",
+      "dp=2,stage=1,precision=bf16,list=9@0.0+5@0.0w"},
+     NULL,
+     before_narrow_gradients,
+     NULL},
+    {{"narrow-parameters", "models cast to one dtype; no public issue", "STEP-7",
+      "fp32 parameters are rounded to the precision of the others after an update",
+      "dp=2,stage=1,precision=bf16,list=9@0.0+5@0.0w"},
+     NULL,
+     NULL,
+     after_narrow_parameters},
 };
 
 zp_fault_family zp_faults_axes(void)

@@ -69,26 +69,31 @@ void zp_fault_range(const zp_rank *r, const zp_op *op, int64_t *at, int64_t *n)
   *n = p.count;
 }
 
+/* Bytes of a sum that the rank holds of flat group k. */
+static int64_t kept_bytes(const zp_rank *r, int32_t k)
+{
+  return zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce, zp_gradients_of(r, k));
+}
+
 /* Bytes of the sums that the rank holds of the flat groups before group k. */
 static int64_t bytes_before(const zp_rank *r, int32_t k)
 {
   int64_t n = 0;
-  for (int32_t i = 0; i < k; i++) n += zp_extent(&r->lay.flat[i], r->cfg->stage);
-  return n * zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce);
+  for (int32_t i = 0; i < k; i++) n += zp_extent(&r->lay.flat[i], r->cfg->stage) * kept_bytes(r, i);
+  return n;
 }
 
 void *zp_fault_kept_sums(const zp_fault_state *f, const zp_rank *r, const zp_op *op)
 {
   const zp_range p = zp_rank_range(r, op->flat, op->bucket);
   if (r->rank >= ZP_FAULT_RANKS || f->kept[r->rank] == NULL) return NULL;
-  return (char *)f->kept[r->rank] + bytes_before(r, op->flat) +
-         p.at * zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce);
+  return (char *)f->kept[r->rank] + bytes_before(r, op->flat) + p.at * kept_bytes(r, op->flat);
 }
 
 static void copy_sums(const zp_fault_state *f, const zp_rank *r, const zp_op *op, int back)
 {
   const zp_range p = zp_rank_range(r, op->flat, op->bucket);
-  const int64_t size = zp_kept_sum_bytes(r->cfg->stage, r->cfg->reduce);
+  const int64_t size = kept_bytes(r, op->flat);
   char *sums = zp_sums_of(r, op->flat, op->bucket), *kept = zp_fault_kept_sums(f, r, op);
   memcpy(back ? sums : kept, back ? kept : sums, (size_t)(p.count * size));
 }

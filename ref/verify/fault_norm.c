@@ -112,7 +112,7 @@ static void mean_of_packed(const zp_rank *r, const zp_op *op, float *mean)
   const zp_packed p = zp_packed_of(r, op->flat, op->bucket);
   for (int64_t i = 0; i < p.n; i++) {
     int64_t limb[ZP_LIMBS];
-    zp_val_unpack(limb, p.low, p.top, p.n, i);
+    zp_packed_get(p, i, limb);
     mean_of(r, limb, 0, 1, &mean[i]);
   }
 }

@@ -114,7 +114,12 @@ int64_t zp_cuda_divisor(const zp_cuda_plan *p)
   return p->cfg->micro_batches * p->cfg->dp;
 }
 
-char *zp_cuda_sum(const zp_cuda_plan *p, void *sums, int64_t at)
+int64_t zp_cuda_sum_bytes(const zp_cuda_plan *p, int32_t k)
 {
-  return (char *)sums + at * zp_kept_sum_bytes(p->cfg->stage, p->cfg->reduce);
+  return zp_kept_sum_bytes(p->cfg->stage, p->cfg->reduce, zp_cuda_gradient_dtype(p, k));
+}
+
+char *zp_cuda_sum(const zp_cuda_plan *p, int32_t k, void *sums, int64_t at)
+{
+  return (char *)sums + at * zp_cuda_sum_bytes(p, k);
 }

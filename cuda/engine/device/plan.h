@@ -50,8 +50,11 @@ int32_t zp_cuda_gradient_dtype(const zp_cuda_plan *p, int32_t k);
 /* D·M, by which sums are divided. RED-2 */
 int64_t zp_cuda_divisor(const zp_cuda_plan *p);
 
-/* Partial sum number `at` of an array of them: fp32, limbs, or packed, where it is the first that
- * the rank holds of a bucket. */
-char *zp_cuda_sum(const zp_cuda_plan *p, void *sums, int64_t at);
+/* Bytes of a partial sum that the rank keeps of flat group k. */
+int64_t zp_cuda_sum_bytes(const zp_cuda_plan *p, int32_t k);
+
+/* Partial sum number `at` of an array of them, of flat group k: fp32, limbs, or packed, where it is
+ * the first that the rank holds of a bucket. */
+char *zp_cuda_sum(const zp_cuda_plan *p, int32_t k, void *sums, int64_t at);
 
 #endif

@@ -131,7 +131,7 @@ static int64_t own_of(const zp_cuda_gradients *g, const zp_op *op)
 static char *bucket_memory(const zp_cuda_gradients *g, const zp_op *op, int64_t at)
 {
   if (plan_of(g)->cfg->stage == 2) return zp_cuda_slot(g->ops->buckets, op, at);
-  return zp_cuda_sum(plan_of(g), g->ops->buffers->flat[op->flat].window, at);
+  return zp_cuda_sum(plan_of(g), op->flat, g->ops->buffers->flat[op->flat].window, at);
 }
 
 /* A run of op's elements, or of the padding after them, which has no `in` and counts as zeros. */
@@ -397,7 +397,8 @@ static int is_in_buckets(const zp_cuda_gradients *g, int32_t i, const void *grad
     const char *from = g->ops->buckets->slot[n];
     if (at >= from && at < from + slot) return 1;
   }
-  return window && at >= window && at < zp_cuda_sum(plan_of(g), window, zp_padded(&lay->flat[k]));
+  return window && at >= window &&
+         at < zp_cuda_sum(plan_of(g), k, window, zp_padded(&lay->flat[k]));
 }
 
 static void take(zp_cuda_gradients *g, int32_t i, zp_cuda_arrival arrival, const void *grad,

@@ -16,6 +16,12 @@ static int is_packed(const zp_cuda_ops *o)
   return zp_is_packed(o->r->plan.cfg->stage, o->r->plan.cfg->reduce);
 }
 
+/* Are packed sums of flat group k those of fp16 numbers? SUM-9 */
+static int is_f16(const zp_cuda_ops *o, int32_t k)
+{
+  return zp_cuda_gradient_dtype(&o->r->plan, k) == ZP_F16;
+}
+
 /* Where an op's bucket lies: what this rank owns of it, what it holds, and all of it. */
 static zp_range owned_range(const zp_cuda_ops *o, const zp_op *op)
 {
@@ -39,6 +45,7 @@ static zp_range whole_range(const zp_cuda_ops *o, const zp_op *op)
 /* A launch over a bucket's sums, as they lie in memory. */
 typedef struct norm_of {
   const zp_cuda_ops *o;
+  int32_t flat;
   void *sums;
   float *mean; /* `exact`: where they are stored */
   zp_squares_params p;
@@ -72,11 +79,11 @@ static int add_norm_run(norm_of *c, int64_t from, int64_t to, int32_t counted)
     return 0;
   }
   if (c->p.runs.n == ZP_RUNS_HERE) ZP_TRY(launch_norm(c));
-  c->p.runs.here[c->p.runs.n++] =
-      (zp_memory_run){.in = is_packed(c->o) ? NULL : zp_cuda_sum(&c->o->r->plan, c->sums, from),
-                      .out = c->mean ? c->mean + from : NULL,
-                      .at = counted,
-                      .count = to - from};
+  c->p.runs.here[c->p.runs.n++] = (zp_memory_run){
+      .in = is_packed(c->o) ? NULL : zp_cuda_sum(&c->o->r->plan, c->flat, c->sums, from),
+      .out = c->mean ? c->mean + from : NULL,
+      .at = counted,
+      .count = to - from};
   return 0;
 }
 
@@ -90,10 +97,12 @@ static int mean_of(const zp_cuda_ops *o, const zp_op *op)
   void *sums = zp_cuda_sums_of(o->buffers, op->flat, r), *packed = is_packed(o) ? sums : NULL;
   float *mean = o->buffers->flat[op->flat].mean;
   norm_of c = {.o = o,
+               .flat = op->flat,
                .sums = sums,
                .mean = mean ? mean + r.at : packed,
                .p = {.divisor = zp_cuda_divisor(p),
                      .packed = packed,
+                     .f16 = is_f16(o, op->flat),
                      .n = packed ? r.count : 0,
                      .tally = o->memory->tally,
                      .nonfinite = &o->memory->tally->nonfinite}};
@@ -141,6 +150,7 @@ static int add_parts(const zp_cuda_ops *o, const zp_op *op, const char *from, in
   const int32_t own = zp_block_group_index(&p->block, op->group, op->key);
   const int64_t bytes = n * zp_dtype_bytes(dtype);
   zp_add_params add = {.dtype = dtype,
+                       .f16 = is_f16(o, op->flat),
                        .members = zp_block_group_size(&p->block, op->group, op->key),
                        .own = own,
                        .first = first,
@@ -171,7 +181,8 @@ static int launch_repack(const zp_cuda_ops *o, zp_packed_params *p, int back)
 static int repack(const zp_cuda_ops *o, const zp_op *op, zp_range r, int back)
 {
   void *limbs = o->buffers->recv;
-  zp_packed_params p = {.packed = zp_cuda_sums_of(o->buffers, op->flat, r), .n = r.count};
+  zp_packed_params p = {
+      .packed = zp_cuda_sums_of(o->buffers, op->flat, r), .f16 = is_f16(o, op->flat), .n = r.count};
   if (r.count == 0) return 0;
   p.runs.n = 1;
   p.runs.here[0] = (zp_memory_run){.in = limbs, .out = limbs, .count = r.count};
@@ -260,7 +271,7 @@ int zp_cuda_reduce(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_cuda_plan *p = &o->r->plan;
   zp_cuda_flat *s = &o->buffers->flat[op->flat];
-  char *window = s->window ? zp_cuda_sum(p, s->window, whole_range(o, op).at) : NULL;
+  char *window = s->window ? zp_cuda_sum(p, op->flat, s->window, whole_range(o, op).at) : NULL;
   ZP_TRY(zp_cuda_wait_for_producers(o->buckets, op));
   if (p->cfg->stage == 2) ZP_TRY(reduce_slot(o, op));
   else if (is_exact(o)) ZP_TRY(reduce_limbs(o, op, window));
@@ -313,7 +324,11 @@ static int add_uses(const zp_cuda_ops *o, const zp_op *op, void *sum, int64_t n)
     const zp_range r = k == op->flat || p->lay.flat[k].tied != op->key
                            ? (zp_range){0}
                            : zp_local_range(&p->block.cfg, &p->lay, p->block.at, k, op->bucket);
-    zp_add_params add = {.dtype = exact ? ZP_I64 : ZP_F32, .members = 1, .n = n, .out = sum};
+    zp_add_params add = {.dtype = exact ? ZP_I64 : ZP_F32,
+                         .f16 = is_f16(o, op->flat),
+                         .members = 1,
+                         .n = n,
+                         .out = sum};
     if (r.count == 0) continue;
     add.own_in = zp_cuda_sums_of(o->buffers, k, r);
     zp_add_exact_params limbs = {n, add.own_in, sum};
@@ -373,7 +388,7 @@ static int pack(const zp_cuda_ops *o, const zp_op *op, int back)
                      .back = back,
                      .limbs = is_packed(o)};
   zp_scatter_params copy = {.bytes = 4};
-  zp_packed_params sums = {.packed = c.sums, .n = r.count};
+  zp_packed_params sums = {.packed = c.sums, .f16 = is_f16(o, op->flat), .n = r.count};
   zp_memory_runs *runs = c.limbs ? &sums.runs : &copy.runs;
   int32_t i = p->lay.n_params;
   while (zp_cuda_next_padded_runs(p, op->flat, r, &i, p->partial, put_packed, &c, runs)) {

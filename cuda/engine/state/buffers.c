@@ -32,7 +32,7 @@ int zp_cuda_buffers_open_flat(zp_cuda_buffers *b, zp_cuda_allocations *a, int32_
   const zp_cuda_plan *p = &b->r->plan;
   const zp_flat *f = &p->lay.flat[k];
   const int64_t extent = zp_extent(f, p->cfg->stage);
-  const int64_t sum = zp_kept_sum_bytes(p->cfg->stage, p->cfg->reduce);
+  const int64_t sum = zp_cuda_sum_bytes(p, k);
   zp_memory *use = &a->bytes.planned;
   zp_cuda_flat *s = &b->flat[k];
   if (p->cfg->stage < 2)
@@ -118,7 +118,8 @@ void *zp_cuda_sums_of(const zp_cuda_buffers *b, int32_t k, zp_range r)
 {
   const zp_cuda_plan *p = &b->r->plan;
   const zp_cuda_flat *s = &b->flat[k];
-  return p->cfg->stage == 2 ? zp_cuda_sum(p, s->reduced, r.at) : zp_cuda_sum(p, s->window, r.flat);
+  return p->cfg->stage == 2 ? zp_cuda_sum(p, k, s->reduced, r.at)
+                            : zp_cuda_sum(p, k, s->window, r.flat);
 }
 
 zp_cuda_gradient zp_cuda_gradient_of(const zp_cuda_buffers *b, int32_t k, zp_range r)
