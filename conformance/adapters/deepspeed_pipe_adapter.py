@@ -68,7 +68,10 @@ HELLO = {
         "tied": {"stage": "tied layers are tied between stages"},
         "backwards": NO_BACKWARDS,
         "reload": {"zero": "ZeRO 0 and ZeRO 1 save the optimizer in different files"},
-        **{name: plain.HELLO["lacks"][name] for name in ("dtypes", "gradients", "replicas", "groups_vary")},
+        **{
+            name: plain.HELLO["lacks"][name]
+            for name in ("dtypes", "gradients", "replicas", "groups_vary")
+        },
     },
     "without": [
         w

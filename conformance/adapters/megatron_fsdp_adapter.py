@@ -18,7 +18,6 @@ from cuda_on_cpu import OnCpu, Weight
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
 from torch_adapter import (
-    DTYPES,
     LOOP_SCALES,
     MEGATRON_ONLY,
     MORE_RANKS,

@@ -209,8 +209,7 @@ class Linear(torch.nn.Module):
 
     def parameters_by_name(self):
         return {
-            self.position.case["parameters"][j]["name"]: hexes(self.of(j))
-            for j in self.entries
+            self.position.case["parameters"][j]["name"]: hexes(self.of(j)) for j in self.entries
         }
 
 

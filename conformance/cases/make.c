@@ -88,8 +88,8 @@ static int make_first(const zp_recipe *r, zp_table *n, int32_t j)
   return 0;
 }
 
-/* Gradients of fp32 entries beside others have this many bits more than the precision holds, so that
- * a sum in the precision rounds. 0: there are none. */
+/* Gradients of fp32 entries beside others have this many bits more than the precision holds, so
+ * that a sum in the precision rounds. 0: all entries have the precision. */
 static int32_t more_bits(const zp_config *c)
 {
   for (int32_t j = 0; j < c->n_params; j++)

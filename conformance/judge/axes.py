@@ -146,10 +146,6 @@ class Space:
             if get("communicate") == "same" and (get("zero", 2) < 2 or get("replicas", 1) > 1):
                 # a subject may pass sums of several micro-batches through the communication dtype
                 return False
-        if get("dtypes", "same") == "mixed" and (
-            get("precision") == "fp32" or (get("pp", 1) > 1 and get("micro_batches") == 3)
-        ):
-            return False  # in 16 bits, 1/3 rounds on its way between stages (prove.c)
         if get("etp") == "one" and (get("tp", 2) == 1 or get("ep", 1) > 1):
             return False
         if get("sequence") == "yes" and get("tp", 2) == 1:
@@ -195,7 +191,15 @@ class Space:
             return False
         if get("reload", "no") != "no" and not self.allows_reload(row):
             return False
-        return groups.allows(row) and not any(self.matches(rule, row) for rule in self.without)
+        fits = groups.allows(row) and self.allows_dtypes(row)
+        return fits and not any(self.matches(rule, row) for rule in self.without)
+
+    @staticmethod
+    def allows_dtypes(row):
+        """True if all parameters have one dtype, or some may be fp32 beside others. Stages pass
+        the loss's gradient on in the precision, in which 1/3 rounds (cases/prove.c)."""
+        thirds = row.get("pp", 1) > 1 and row.get("micro_batches") == 3
+        return row.get("dtypes") != "mixed" or (row.get("precision") != "fp32" and not thirds)
 
     def allows_reload(self, row):
         """True if a row's steps before the checkpoint are supported as well. Overflows in a sum and

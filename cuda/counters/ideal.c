@@ -16,6 +16,7 @@
  *   ordered                    reads all members' parts                                    g
  *                              writes the sum, and from the second one on reads it 4, 8 / D
  *   exact                      the same with sums of 40 bytes                  g, 40, 80 / D
+ *                              of fp16: 12 bytes                               g, 12, 24 / D
  *
  * Stages 0 and 1:
  *   window                     reads the gradient, writes the sum                      g + 4
@@ -40,7 +41,8 @@ static int is_known(const zp_counters_job *job)
 /* Of an exact sum 72, packed 40, of fp16 gradients 12. RED-5, SUM-8, SUM-9 */
 static double bytes_of_sum(const zp_config *c, int32_t gradient)
 {
-  return (double)zp_kept_sum_bytes(c->stage, c->reduce, gradient);
+  if (c->reduce != ZP_EXACT) return 4;
+  return c->stage < 2 ? 72 : gradient == ZP_F16 ? 12 : 40;
 }
 
 static double of_reduction(const zp_counters_job *job, double g, double sum, double share)

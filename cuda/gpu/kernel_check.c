@@ -198,6 +198,7 @@ static zp_launch make_add_packed(uint64_t *state, char *host, char *base, void *
   zp_add_params *p = params;
   add(state, host, base, params, 0);
   fill_packed(state, slot(host, 2), p->n);
+  p->f16 = p->dtype == ZP_F16;
   if (below(state, 3) != 0) return zp_launch_limbs(p->n, 1);
   p->dtype = ZP_I64; /* a further use of a tied key */
   p->members = 1;
@@ -260,6 +261,7 @@ static zp_launch repack(uint64_t *state, char *host, char *base, void *params)
 {
   zp_packed_params *p = params;
   p->packed = slot(base, 1);
+  p->f16 = below(state, 2);
   p->n = ROOM;
   fill_limbs(state, slot(host, 0), ROOM, 1);
   fill_packed(state, slot(host, 1), ROOM);
@@ -272,6 +274,7 @@ static zp_launch make_mean_packed(uint64_t *state, char *host, char *base, void 
   zp_squares_params *p = params;
   p->divisor = 1 + below(state, 24 * 16);
   p->packed = slot(base, 0);
+  p->f16 = below(state, 2);
   p->n = ROOM;
   fill_packed(state, slot(host, 0), ROOM);
   p->tally = (zp_tally *)(void *)slot(base, 2);

@@ -27,7 +27,7 @@ typedef struct counters_args {
 static const struct argp_option options[] = {
     {"sums", KEY_SUMS, "native|ordered|exact", 0,
      "native (default, unless --reduce=exact): NCCL adds in fp32; ordered: in a fixed order; "
-     "exact: in an accumulator of 72 bytes an element, at ZeRO stage 2 of 40",
+     "exact: in an accumulator of 72 bytes an element, at ZeRO stage 2 of 40 (fp16 gradients: 12)",
      0},
     {"offload", KEY_OFFLOAD, NULL, 0, "masters and moments in pinned host memory", 0},
     {"in-place", KEY_IN_PLACE, NULL, 0,
@@ -67,7 +67,7 @@ static const struct argp argp = {
     NULL,
     "Memory, traffic, launches and calls of a training step of the CUDA engine, counted on a "
     "simulated device.\v"
-    "Without options it prints a table of six configurations. An option selects one "
+    "Without options it prints a table of seven configurations. An option selects one "
     "configuration, which is printed in full; without --config it has 4 layers of 66048 "
     "parameters on each pipeline stage, and without --dp, --bucket and --micro-batches 4 ranks, "
     "buckets of 32Ki elements and 1 micro-batch. --reduce follows --sums here (ordered, unless "
@@ -85,8 +85,11 @@ static const struct argp argp = {
 static const struct {
   const char *sums;
   int32_t stage, micro_batches, in_place; /* in_place: fp32 gradients */
-} table[] = {{"native", 2, 1, 1},  {"native", 2, 1, 0}, {"native", 2, 8, 0},
-             {"ordered", 2, 1, 0}, {"native", 1, 8, 0}, {"exact", 2, 1, 0}};
+  int32_t precision;
+} table[] = {{"native", 2, 1, 1, ZP_BF16}, {"native", 2, 1, 0, ZP_BF16},
+             {"native", 2, 8, 0, ZP_BF16}, {"ordered", 2, 1, 0, ZP_BF16},
+             {"native", 1, 8, 0, ZP_BF16}, {"exact", 2, 1, 0, ZP_BF16},
+             {"exact", 2, 1, 0, ZP_F16}};
 enum { TABLE = sizeof table / sizeof *table };
 
 /* Matrices, and vectors whose sizes are no multiples of a kernel's tile. */
@@ -191,6 +194,7 @@ static int count_table(counters_args *a, const zp_backend *engine, zp_counters_r
   for (int32_t i = 0; i < TABLE; i++) {
     a->sums = table[i].sums;
     a->o.value[ZP_OPT_STAGE] = table[i].stage;
+    a->o.value[ZP_OPT_PRECISION] = table[i].precision;
     a->o.value[ZP_OPT_MICRO_BATCHES] = table[i].micro_batches;
     a->o.value[ZP_OPT_FP32_GRADIENTS] = a->in_place = table[i].in_place;
     const int code = count(a, engine, &row[i]);

@@ -40,7 +40,8 @@ static const struct argp_option options[] = {
      GROUP},
     {"sums", KEY_SUMS, "MODE", 0,
      "native (default, unless --reduce=exact): NCCL adds in fp32; ordered: in a fixed order; "
-     "exact: in an accumulator of 72 bytes an element (ZeRO stage 2: 40), the same bits in every "
+     "exact: in an accumulator of 72 bytes an element (ZeRO stage 2: 40, of fp16 12), the same "
+     "bits in every "
      "topology",
      GROUP},
     {"partial-gather", KEY_PARTIAL, NULL, 0,

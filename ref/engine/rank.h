@@ -23,11 +23,10 @@
 /* Everything a rank holds of one flat group. extent = the shard, at stage 0 the padded flat group;
  * width = 1 (fp32) or ZP_LIMBS (int64), by the reduction; packed: 40 or 12 bytes. */
 typedef struct zp_flat_state {
-  void *window; /* stages 0, 1: (padded, width) sums of this rank's micro-batches; those of what
+  void *window;  /* stages 0, 1: (padded, width) sums of this rank's micro-batches; those of what
                     it holds become sums over the ranks, in place */
-  void *
-      reduced; /* stage 2: (extent, width) what reductions add up to; `exact`: packed. SUM-8, SUM-9 */
-  float *mean; /* stages 0, 1, `exact`: (extent) the reduced gradient, still scaled. Else NULL:
+  void *reduced; /* stage 2: (extent, width) what reductions add up to; `exact`: packed: SUM-8 */
+  float *mean;   /* stages 0, 1, `exact`: (extent) the reduced gradient, still scaled. Else NULL:
                    means take the place of sums */
   float *master, *moment1, *moment2; /* (extent) */
   int64_t extent;

@@ -1,8 +1,6 @@
 /* spec: PART-3 … PART-7, PART-9, RED-3, TIE-2 */
 #include "window.h"
 
-#include "../num/packed.h"
-
 #include "../../spec/acsl/home_code.h"
 
 #include "../../spec/acsl/layout_good.h"
@@ -34,7 +32,8 @@ int32_t zp_is_packed(int32_t stage, int32_t reduce)
 int64_t zp_kept_sum_bytes(int32_t stage, int32_t reduce, int32_t dtype)
 {
   if (!zp_is_packed(stage, reduce)) return zp_sum_bytes(reduce);
-  return dtype == ZP_F16 ? ZP_PACKED_F16_BYTES : ZP_PACKED_BYTES;
+  /* words of 32 bits, of which the top limb has two (num/packed.h) */
+  return dtype == ZP_F16 ? 4 * 3 : 4 * (int64_t)(ZP_LIMBS + 1);
 }
 
 zp_range zp_whole_range(const zp_flat *f, int64_t b)

@@ -6,8 +6,8 @@
  * 2^32 and the top limb is kept as it is, so that packing loses nothing. Equal limbs of neighbours
  * are neighbours, and the first n words can be replaced by what the sums are rounded to.
  *
- * Sums of fp16 numbers are multiples of 2^-24, bit 125 of the limbs, and below 2^56 (LIM-5): 96 bits
- * from there on, in two's complement, hold them. n of them are an array of (3, n) words.
+ * Sums of fp16 numbers are multiples of 2^-24, bit 125 of the limbs, and below 2^56 (LIM-5): 96
+ * bits from there on, in two's complement, hold them. n of them are an array of (3, n) words.
  */
 #ifndef ZP_REF_NUM_PACKED_H
 #define ZP_REF_NUM_PACKED_H

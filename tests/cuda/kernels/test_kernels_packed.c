@@ -5,9 +5,9 @@
 
 enum { MEMBERS = 5, PIECES = 6, MOST = 700 };
 
-/* n packed sums, and their limbs. */
+/* n packed sums, and their limbs. f16: 1: of fp16 numbers. */
 typedef struct both {
-  int64_t n;
+  int64_t n, f16;
   guarded packed;
   int64_t *limbs;
 } both;
@@ -22,19 +22,27 @@ static int64_t *top_of(const both *b)
   return (int64_t *)(void *)(b->packed.data + 4 * ZP_PACKED_WORDS * b->n);
 }
 
-/* Sums of a few numbers each, carried. */
-static both both_make(rng *r, int64_t n)
+static void both_pack(const both *b, int64_t i)
 {
-  both b = {.n = n, .packed = guarded_make(n * ZP_PACKED_BYTES, 8)};
+  const int64_t *limb = b->limbs + i * ZP_VAL_LIMBS;
+  if (b->f16) zp_val_pack_f16(limb, low_of(b), b->n, i);
+  else zp_val_pack(limb, low_of(b), top_of(b), b->n, i);
+}
+
+/* Sums of a few numbers each, carried. */
+static both both_make(rng *r, int64_t n, int64_t f16)
+{
+  const int64_t bytes = f16 ? ZP_PACKED_F16_BYTES : ZP_PACKED_BYTES;
+  both b = {.n = n, .f16 = f16, .packed = guarded_make(n * bytes, f16 ? 4 : 8)};
   b.limbs = calloc((size_t)n * ZP_VAL_LIMBS + 1, 8);
   uint32_t *x = calloc((size_t)n + 1, sizeof *x);
   for (int k = 0; k < 3; k++) {
-    fill(r, ZP_F32, (int)rng_below(r, KINDS), x, n);
-    zp_val_add_f32(b.limbs, x, n);
+    fill(r, f16 ? ZP_F16 : ZP_F32, (int)rng_below(r, KINDS), x, n);
+    if (f16) zp_val_add_f16(b.limbs, (const uint16_t *)(const void *)x, n);
+    else zp_val_add_f32(b.limbs, x, n);
   }
   zp_val_normalise(b.limbs, n);
-  for (int64_t i = 0; i < n; i++)
-    zp_val_pack(b.limbs + i * ZP_VAL_LIMBS, low_of(&b), top_of(&b), n, i);
+  for (int64_t i = 0; i < n; i++) both_pack(&b, i);
   free(x);
   return b;
 }
@@ -49,7 +57,8 @@ static void assert_both(const both *b, const char *what, int round)
 {
   for (int64_t i = 0; i < b->n; i++) {
     int64_t got[ZP_VAL_LIMBS];
-    zp_val_unpack(got, low_of(b), top_of(b), b->n, i);
+    if (b->f16) zp_val_unpack_f16(got, low_of(b), b->n, i);
+    else zp_val_unpack(got, low_of(b), top_of(b), b->n, i);
     cr_assert_arr_eq(got, b->limbs + i * ZP_VAL_LIMBS, sizeof got, "%s, round %d, element %lld",
                      what, round, (long long)i);
   }
@@ -70,6 +79,7 @@ static void add_parts(rng *r, both *sum, int32_t dtype, int first, const void *o
   const int32_t own = (int32_t)rng_below(r, members + 1) - 1;
   if (own >= 0) in[own] = own_in;
   const zp_add_params p = {.dtype = dtype,
+                           .f16 = sum->f16,
                            .members = members,
                            .own = own,
                            .first = first,
@@ -87,13 +97,13 @@ static void add_parts(rng *r, both *sum, int32_t dtype, int first, const void *o
   free(want);
 }
 
-/* spec: RED-5, SUM-5, SUM-6, SUM-8 */
+/* spec: RED-5, SUM-5, SUM-6, SUM-8, SUM-9 */
 Test(kernels_packed, parts_give_the_sums_of_the_interpreter)
 {
   rng r = {61};
   for (int round = 0; round < 60; round++) {
     const int64_t n = some_count(&r) / 4;
-    both sum = both_make(&r, n);
+    both sum = both_make(&r, n, round % 3 == ZP_F16 && round % 2);
     guarded own = guarded_make(n * bytes_of(round % 3), bytes_of(round % 3));
     for (int mb = 0; mb < 3; mb++) {
       fill(&r, round % 3, (int)rng_below(&r, KINDS), own.data, n);
@@ -105,15 +115,19 @@ Test(kernels_packed, parts_give_the_sums_of_the_interpreter)
   }
 }
 
-/* spec: TIE-2, SUM-6, SUM-8 */
+/* spec: TIE-2, SUM-6, SUM-8, SUM-9 */
 Test(kernels_packed, sums_are_added_to_sums)
 {
   rng r = {62};
   for (int round = 0; round < 40; round++) {
     const int64_t n = some_count(&r) / 4;
-    both sum = both_make(&r, n), use = both_make(&r, n);
-    const zp_add_params p = {
-        .dtype = ZP_I64, .members = 1, .n = n, .own_in = use.packed.data, .out = sum.packed.data};
+    both sum = both_make(&r, n, round % 2), use = both_make(&r, n, round % 2);
+    const zp_add_params p = {.dtype = ZP_I64,
+                             .f16 = round % 2,
+                             .members = 1,
+                             .n = n,
+                             .own_in = use.packed.data,
+                             .out = sum.packed.data};
     kernel_run(&r, zp_kernel_add_packed, narrowed(&r, zp_launch_limbs(n, 2)), &p);
     for (int64_t i = 0; i < n * ZP_VAL_LIMBS; i++) sum.limbs[i] += use.limbs[i];
     zp_val_normalise(sum.limbs, n);
@@ -140,15 +154,15 @@ static int64_t make_runs(rng *r, int64_t n, int64_t *limbs, zp_memory_runs *runs
   return next;
 }
 
-/* spec: SUM-6, SUM-8, RED-8 */
+/* spec: SUM-6, SUM-8, SUM-9, RED-8 */
 Test(kernels_packed, sums_become_limbs_and_back_with_carries)
 {
   rng r = {63};
   for (int round = 0; round < 60; round++) {
     const int64_t n = 1 + rng_below(&r, MOST);
-    both b = both_make(&r, n);
+    both b = both_make(&r, n, round % 2);
     guarded limbs = guarded_make(n * ZP_VAL_LIMBS * 8, 8);
-    zp_packed_params p = {.packed = b.packed.data, .n = n};
+    zp_packed_params p = {.packed = b.packed.data, .f16 = b.f16, .n = n};
     const int64_t some = make_runs(&r, n, (int64_t *)(void *)limbs.data, &p.runs);
     const zp_launch l = zp_launch_limb_runs(p.runs.here, p.runs.n);
     kernel_run(&r, zp_kernel_unpack_sums, narrowed(&r, l), &p);
@@ -170,23 +184,28 @@ Test(kernels_packed, sums_become_limbs_and_back_with_carries)
   }
 }
 
-/* spec: RED-2, SUM-7, SUM-8, STAT-2, STAT-3 */
+/* spec: RED-2, SUM-7 … SUM-9, STAT-2, STAT-3 */
 Test(kernels_packed, means_take_the_place_of_first_words_and_are_squared)
 {
   rng r = {64};
   for (int round = 0; round < 60; round++) {
     const int64_t n = 1 + rng_below(&r, MOST), divisor = round % 3 ? 1 + rng_below(&r, 1000) : 1;
-    both b = both_make(&r, n);
+    both b = both_make(&r, n, round % 2);
     zp_tally tally = {{0}, {0}, 0, 0};
     zp_sumsq squares;
     int64_t bad = 0, want_bad = 0, limb[ZP_SQ_LIMBS], unused[MOST * ZP_VAL_LIMBS];
-    zp_squares_params p = {
-        .divisor = divisor, .packed = b.packed.data, .n = n, .tally = &tally, .nonfinite = &bad};
-    if (n > 2) { /* 3 times the largest number has no fp32 mean: an infinity, and counted */
+    zp_squares_params p = {.divisor = divisor,
+                           .packed = b.packed.data,
+                           .f16 = b.f16,
+                           .n = n,
+                           .tally = &tally,
+                           .nonfinite = &bad};
+    if (n > 2 &&
+        !b.f16) { /* 3 times the largest number has no fp32 mean: an infinity, and counted */
       memset(b.limbs + 18, 0, 72);
       for (int m = 0; m < 3; m++) zp_val_add_f32(b.limbs + 18, &(uint32_t){0xff7fffffu}, 1);
       zp_val_normalise(b.limbs + 18, 1);
-      zp_val_pack(b.limbs + 18, low_of(&b), top_of(&b), n, 2);
+      both_pack(&b, 2);
     }
     zp_sumsq_clear(&squares);
     make_runs(&r, n, unused, &p.runs);
