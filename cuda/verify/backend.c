@@ -37,7 +37,11 @@ const zp_backend zp_backend_cuda = {
                [ZP_CUDA_OPTION_ARRIVAL] = {"arrival", {"backward", "any"}},
                [ZP_CUDA_OPTION_SUMS] = {"sums", {"exact", "ordered", "native"}},
                [ZP_CUDA_OPTION_OFFLOAD] = {"offload", {"no", "yes"}},
-               [ZP_CUDA_OPTION_GRADIENTS] = {"gradients", {"precision", "fp32"}}},
+               [ZP_CUDA_OPTION_GRADIENTS] = {"gradients", {"precision", "fp32"}},
+               [ZP_CUDA_OPTION_SLOTS] = {"slots", {"default", "least"}},
+               [ZP_CUDA_OPTION_GATHERS] = {"gathers", {"whole", "partial"}},
+               [ZP_CUDA_OPTION_EARLY] = {"early", {"all", "bounded"}},
+               [ZP_CUDA_OPTION_PLACE] = {"place", {"own", "lent"}}},
     .observe = zp_cuda_observe,
     .time = zp_cost_time,
 };

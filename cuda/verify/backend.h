@@ -13,7 +13,11 @@ enum {
   ZP_CUDA_OPTION_ARRIVAL,
   ZP_CUDA_OPTION_SUMS,
   ZP_CUDA_OPTION_OFFLOAD,
-  ZP_CUDA_OPTION_GRADIENTS
+  ZP_CUDA_OPTION_GRADIENTS,
+  ZP_CUDA_OPTION_SLOTS,
+  ZP_CUDA_OPTION_GATHERS,
+  ZP_CUDA_OPTION_EARLY,
+  ZP_CUDA_OPTION_PLACE
 };
 
 /* Runs a case in c->schedules orders (at least one) from c->schedule on, to the first failure. */

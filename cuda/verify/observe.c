@@ -142,6 +142,9 @@ static zp_schedule schedule_of(const zp_observed_run *job)
   s.in_order = strcmp(job->option[ZP_CUDA_OPTION_ARRIVAL], "backward") == 0;
   s.native = strcmp(job->option[ZP_CUDA_OPTION_SUMS], "native") == 0;
   s.offload = strcmp(job->option[ZP_CUDA_OPTION_OFFLOAD], "yes") == 0;
+  s.partial_gather = strcmp(job->option[ZP_CUDA_OPTION_GATHERS], "partial") == 0;
+  s.early = strcmp(job->option[ZP_CUDA_OPTION_EARLY], "bounded") == 0;
+  s.in_place = strcmp(job->option[ZP_CUDA_OPTION_PLACE], "lent") == 0;
   s.get_each = 1;
   if (fault == NULL) return s;
   s.inject = &fault->injection;

@@ -11,7 +11,7 @@
 #include "fault.h"
 #include "train_hyper.h"
 
-enum { ZP_BACKEND_UNSUPPORTED = 32, ZP_BACKEND_OPTIONS = 8, ZP_BACKEND_WORDS = 8 };
+enum { ZP_BACKEND_UNSUPPORTED = 32, ZP_BACKEND_OPTIONS = 12, ZP_BACKEND_WORDS = 8 };
 
 /* ---- Training -------------------------------------------------------------------------------- */
 

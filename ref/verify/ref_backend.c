@@ -159,6 +159,8 @@ const zp_backend zp_backend_ref = {
     .fault_count = zp_ref_fault_count,
     .fault_at = zp_ref_fault_at,
     .fault_find = zp_ref_fault_find,
-    .option = {{"sums", {"exact", "ordered"}}, {"gradients", {"precision", "fp32"}}},
+    .option = {{"sums", {"exact", "ordered"}},
+               {"gradients", {"precision", "fp32"}},
+               {"slots", {"default", "least"}}},
     .observe = observe,
 };

@@ -207,6 +207,11 @@ CASES = [
         f"{SMALL},steps=4,list=6@0.0+9@0.0 order=lazy",
     ),
     (
+        ("option gathers", "cuda", "drop-sync:updated.wait", "RED-3 missing"),
+        f"{SMALL},steps=4,list=6@0.0+9@0.0 gathers=partial order=lazy",
+        f"{SMALL},steps=4,list=6@0.0+9@0.0 order=lazy",
+    ),
+    (
         ("reload same", "ref", "lost-moments", f"{LOADED} OPT-4 loaded moments2"),
         f"{ADAMW},steps=2,list=6@0.0 reload=same",
         f"{ADAMW},steps=2,list=6@0.0",

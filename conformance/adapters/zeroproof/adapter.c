@@ -156,10 +156,21 @@ static int choose_options(const zp_backend *backend, const json_t *options, zp_o
   return -1;
 }
 
-/* The option "gradients": the table's gradients are the same numbers in either dtype. */
-static void choose_gradients(const zp_backend *backend, const zp_observed_run *run, zp_table *table)
+/* Is this the word of the backend's option, if it has the option? */
+static int has_word(const zp_backend *backend, const zp_observed_run *run, const char *name,
+                    const char *word)
 {
-  table->hyper.fp32_gradients = strcmp(zp_observed_option(backend, run, "gradients"), "fp32") == 0;
+  const char *chosen = zp_observed_option(backend, run, name);
+  return chosen != NULL && strcmp(chosen, word) == 0;
+}
+
+/* What the options say of hyperparameters. The table's gradients are the same numbers in either
+ * dtype; partial gathers need entries that start at multiples of 128 bytes (STRM-11). */
+static void choose_hyper(const zp_backend *backend, const zp_observed_run *run, zp_table *table)
+{
+  table->hyper.fp32_gradients = has_word(backend, run, "gradients", "fp32");
+  table->hyper.slots = has_word(backend, run, "slots", "least");
+  table->hyper.entry_align = has_word(backend, run, "gathers", "partial") ? 64 : 1;
 }
 
 static json_t *unsupported(const char *why)
@@ -285,8 +296,8 @@ static json_t *run_table(const adapter *a, zp_table *table, zp_table *earlier,
     json_decref(out.ranks);
     return unsupported(why);
   }
-  choose_gradients(a->backend, &run, table);
-  if (earlier != NULL) choose_gradients(a->backend, &run, earlier);
+  choose_hyper(a->backend, &run, table);
+  if (earlier != NULL) choose_hyper(a->backend, &run, earlier);
   for (int32_t q = 0; q < zp_world(&table->cfg); q++) {
     json_array_append_new(out.ranks, json_pack("{s:i, s:[]}", "rank", q, "steps"));
     for (int32_t s = 1; earlier != NULL && s < earlier->steps; s++)
