@@ -82,8 +82,8 @@ endif
 # functions (ref/engine/engine.h) to a library of its own.
 MPI_SRC := $(sort $(wildcard ref/comm/mpi/*.c ref/engine_mpi/*.c))
 LIB_SRC := $(sort $(filter-out $(MPI_SRC),$(wildcard ref/base/*.c ref/plan/*.c ref/num/*.c \
-             ref/num/simd/*.c ref/engine/*.c ref/comm/*.c ref/comm/sim/*.c ref/comm/job/*.c \
-             ref/model/*.c)))
+             ref/num/simd/*.c ref/engine/*.c ref/comm/*.c ref/comm/calls/*.c ref/comm/sim/*.c \
+             ref/comm/job/*.c ref/model/*.c)))
 COMM_MPI := $(if $(filter 0,$(MPI)),no_mpi,mpi)
 CLI_SRC := $(sort $(filter-out ref/cli/main.c,$(wildcard ref/cli/*.c ref/verify/*.c ref/trace/*.c \
              ref/draw/*.c ref/comm/$(COMM_MPI)/*.c conformance/cases/*.c \

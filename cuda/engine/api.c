@@ -186,6 +186,15 @@ static int open_engine(zp_engine *e, const zp_cuda_host *host)
   return result(e, zp_cuda_init(e->c) || zp_cuda_get(e->c, &state));
 }
 
+/* NCCL is this engine's transport. */
+static int no_transport(zp_engine *e)
+{
+  if (!e->o.transport) return ZP_OK;
+  return zp_fail(&e->err, ZP_E_REFUSED, e->o.rank,
+                 "rank %d: options.transport: the CUDA engine communicates by NCCL; leave it NULL",
+                 (int)e->o.rank);
+}
+
 int zp_engine_create_on(zp_engine **out, const zp_engine_options *options, const zp_cuda_host *host,
                         zp_error *err)
 {
@@ -196,7 +205,8 @@ int zp_engine_create_on(zp_engine **out, const zp_engine_options *options, const
   e = calloc(1, sizeof *e);
   if (!e) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for an engine");
   *out = e;
-  if (zp_engine_take(&e->o, options, &e->err) || open_engine(e, host)) *err = e->err;
+  if (zp_engine_take(&e->o, options, &e->err) || no_transport(e) || open_engine(e, host))
+    *err = e->err;
   return err->status;
 }
 

@@ -49,6 +49,7 @@
 #include "../base/error.h"
 #include "../comm/block.h"
 #include "../comm/job/job.h"
+#include "../comm/transport.h"
 #include "../plan/config.h"
 #include "../plan/program.h"
 #include "hyper.h"
@@ -149,6 +150,9 @@ typedef struct zp_engine_options {
    * hyper.entry_align that makes 128 bytes, or a multiple (64 in 16 bits, 32 in fp32). 0: every
    * entry is ready for work that follows zp_engine_step. spec: STRM-11 */
   int32_t partial_gather;
+  /* ref: how the ranks reach each other if not as processes of an Open MPI job; copied. Then pp,
+   * tp, ep and hyper.replicas are 1, and exchange is not needed. NULL: MPI. cuda: NULL. */
+  const zp_transport *transport;
 } zp_engine_options;
 
 /* Options with rank, world, device and exchange of a job (NULL: one process alone), AdamW with lr

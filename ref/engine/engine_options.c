@@ -131,7 +131,7 @@ static int check_callbacks(const zp_engine_options *o, zp_error *err)
   if (!o->forward != !o->backward || (o->config->pp > 1 && !o->forward))
     return refuse(err, o->rank, "forward, backward", "both or none; both when pp > 1: pp",
                   o->config->pp);
-  if (o->world > 1 && !o->exchange)
+  if (o->world > 1 && !o->exchange && !o->transport)
     return refuse(err, o->rank, "exchange", "needed when there are several ranks: world", o->world);
   if (o->config->dynamic_shapes && !o->shape &&
       zp_coord_of(o->config, o->rank).pp < o->config->pp - 1)
@@ -162,6 +162,25 @@ static int check_callbacks(const zp_engine_options *o, zp_error *err)
   return zp_engine_message(o, &o->out, "out", err);
 }
 
+static int check_transport(const zp_engine_options *o, zp_error *err)
+{
+  const zp_transport *t = o->transport;
+  const zp_config *c = o->config;
+  if (!t) return ZP_OK;
+  if (t->size != sizeof *t)
+    return refuse(err, o->rank, "transport", "its size is sizeof(zp_transport): size",
+                  (int64_t)t->size);
+  if (!t->all_gather || !t->all_to_all || !t->broadcast)
+    return refuse(err, o->rank, "transport", "needs all_gather, all_to_all and broadcast: world",
+                  o->world);
+  if (c->pp != 1 || c->tp != 1 || c->ep != 1)
+    return refuse(err, o->rank, "transport", "pp, tp and ep are 1 with it: pp x tp x ep",
+                  (int64_t)c->pp * c->tp * c->ep);
+  if (zp_replicas(&o->hyper) != 1)
+    return refuse(err, o->rank, "transport", "hyper.replicas is 1 with it", zp_replicas(&o->hyper));
+  return ZP_OK;
+}
+
 static int compare(const void *a, const void *b)
 {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
@@ -190,7 +209,8 @@ static int check_names(const zp_engine_options *o, zp_error *err)
 int zp_engine_take(zp_engine_options *to, const zp_engine_options *from, zp_error *err)
 {
   if (take_size(to, from, err) || check_config(to, err) ||
-      zp_hyper_check(&to->hyper, to->rank, err) || check_callbacks(to, err) || check_names(to, err))
+      zp_hyper_check(&to->hyper, to->rank, err) || check_transport(to, err) ||
+      check_callbacks(to, err) || check_names(to, err))
     return err->status;
   return ZP_OK;
 }

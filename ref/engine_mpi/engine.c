@@ -1,5 +1,5 @@
-/* The reference as a library: engine.h over the interpreter and MPI. spec: STEP-1, STEP-2, STEP-9,
- * STEP-11, LEDG-1, CKPT-1, CKPT-6, CKPT-8 */
+/* The reference as a library: engine.h over the interpreter, and MPI or the caller's transport.
+ * spec: STEP-1, STEP-2, STEP-9, STEP-11, LEDG-1, CKPT-1, CKPT-6, CKPT-8 */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +21,8 @@ static int join(zp_engine *e)
 {
   const double deadline_s = e->o.deadline_s > 0 ? e->o.deadline_s : zp_mpi_deadline();
   if (e->o.world == 1) return ZP_OK;
+  if (e->o.transport)
+    return zp_calls_start(&e->calls, e->o.transport, e->o.rank, e->o.world, &e->err);
   if (!zp_mpi_present())
     return zp_fail(&e->err, ZP_E_REFUSED, e->o.rank,
                    "rank %d: options.world is %d, and this process was not started by Open MPI's "
@@ -35,16 +37,17 @@ static int join(zp_engine *e)
                  (int)zp_mpi_size(e->mpi));
 }
 
-/* MPI itself gives all ranks what rank 0 has. */
+/* MPI or the transport gives all ranks what rank 0 has. */
 static int exchange(void *ctx, int32_t rank, void *bytes, size_t n)
 {
   zp_engine *e = ctx;
   (void)rank;
+  if (e->calls) return zp_calls_broadcast_bytes(e->calls, bytes, (int64_t)n, &e->err);
   return zp_mpi_broadcast_bytes(e->mpi, bytes, (int64_t)n, &e->err);
 }
 
-/* The options with MPI's exchange. */
-static zp_engine_options over_mpi(zp_engine *e)
+/* The options with that exchange. */
+static zp_engine_options with_exchange(zp_engine *e)
 {
   zp_engine_options o = e->o;
   o.exchange = exchange;
@@ -54,7 +57,7 @@ static zp_engine_options over_mpi(zp_engine *e)
 
 static int agree(zp_engine *e)
 {
-  const zp_engine_options o = over_mpi(e);
+  const zp_engine_options o = with_exchange(e);
   return zp_engine_agree(&o, &e->saving.word, &e->err);
 }
 
@@ -118,7 +121,9 @@ static int run(zp_engine *e, int32_t phase)
 {
   int status;
   set_inside(e, 1);
-  status = e->mpi ? zp_mpi_run(e->mpi, e->rank, phase, &e->err) : run_alone(e->rank, phase);
+  status = e->mpi     ? zp_mpi_run(e->mpi, e->rank, phase, &e->err)
+           : e->calls ? zp_calls_run(e->calls, e->rank, phase, &e->err)
+                      : run_alone(e->rank, phase);
   set_inside(e, 0);
   return status;
 }
@@ -316,6 +321,7 @@ static int same_checkpoint(zp_engine *e, const zp_error *why)
   if (e->err.status) return e->err.status; /* the exchange failed */
   if (why->status == ZP_E_MISMATCH) e->err = *why;
   else if (e->mpi) (void)zp_mpi_barrier(e->mpi, &e->err);
+  else if (e->calls) (void)zp_calls_barrier(e->calls, &e->err);
   return e->err.status;
 }
 
@@ -327,7 +333,7 @@ int zp_engine_load(zp_engine *e, const char *dir)
   if (!e) return ZP_E_REFUSED;
   if (check(e, "zp_engine_load") || zp_engine_between(&e->o, dir, announced(e), &e->err))
     return e->err.status;
-  o = over_mpi(e);
+  o = with_exchange(e);
   store = zp_engine_open_load(&s, &o, &e->saving, dir);
   if (same_checkpoint(e, &s.why) == 0) run_with(e, ZP_PHASE_LOAD, store);
   if (e->err.status == ZP_OK) e->o.hyper = s.hyper;
@@ -353,12 +359,13 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
     return status;
   }
   if (e->mpi && e->err.status == ZP_OK) zp_mpi_stop(e->mpi, &e->err);
+  if (e->calls && e->err.status == ZP_OK) zp_calls_stop(e->calls, &e->err);
   status = e->err.status;
   if (err) *err = e->err;
-  if (e->mpi && status != ZP_OK) {
-    zp_mpi_abandon(e->mpi, &e->err);
+  if (e->mpi && status != ZP_OK) zp_mpi_abandon(e->mpi, &e->err);
+  if (e->calls && status != ZP_OK) zp_calls_abandon(e->calls, &e->err);
+  if ((e->mpi || e->calls) && status != ZP_OK)
     return status; /* messages under way may touch what this rank has */
-  }
   zp_rank_close(e->rank);
   pthread_mutex_destroy(&e->lock);
   free(e->saving.names);

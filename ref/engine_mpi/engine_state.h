@@ -1,10 +1,11 @@
-/* The reference as an engine of engine.h: one rank of an Open MPI job, or a process alone. Not
- * installed. */
+/* The reference as an engine of engine.h: one rank of an Open MPI job or over a transport of the
+ * caller's, or a process alone. Not installed. */
 #ifndef ZP_ENGINE_MPI_ENGINE_STATE_H
 #define ZP_ENGINE_MPI_ENGINE_STATE_H
 
 #include <pthread.h>
 
+#include "../comm/calls/comm_calls.h"
 #include "../comm/mpi/comm_mpi.h"
 #include "../engine/engine_parts.h"
 
@@ -15,7 +16,8 @@ struct zp_engine {
   zp_engine_options o;
   zp_error err, undone; /* undone: of the last call that failed without ending the engine */
   pthread_mutex_t lock; /* of what announcements change */
-  zp_mpi *mpi;          /* NULL: alone */
+  zp_mpi *mpi;          /* both NULL: alone */
+  zp_calls *calls;
   zp_rank *rank;
   zp_workload work;
   zp_hook hook;

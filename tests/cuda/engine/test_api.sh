@@ -173,6 +173,7 @@ law a_load_that_fails_on_one_rank_ends_all
 
 alone="$driver 1 0"
 . tests/fixtures/wrong.sh
+wrong calls 'options.transport: the CUDA engine communicates by NCCL; leave it NULL'
 at='rank 0 \(stage 0, dp 0, tp 0\), step 1, program position [0-9]+'
 wrong dtype "$at .*: the dtype of entry 4's gradient: got fp16, expected the entry's, bf16"
 wrong null "$at .*: the address of entry 2's gradient is NULL"

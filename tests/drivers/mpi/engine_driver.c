@@ -29,6 +29,7 @@
 #include "../../../ref/engine/engine.h"
 #include "../../../ref/model/synth.h"
 #include "hyper.h"
+#include "transports.h"
 #ifdef CUDA
 #include <cuda_runtime_api.h>
 #define NEW(p, n) cudaMalloc((void **)(p), n)
@@ -496,6 +497,8 @@ static int create(run *r)
   if (is(r, "clip")) o.hyper.clip = -1;
   if (is(r, "clip_eps")) o.hyper.clip_eps = INFINITY;
   if (is(r, "deadline")) o.deadline_s = NAN;
+  if (is(r, "transport")) o.transport = &empty_transport;
+  if (is(r, "calls")) o.transport = &uncalled_transport;
   return zp_engine_create(&r->e, is(r, "options") ? NULL : &o, &r->err);
 }
 
