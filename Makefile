@@ -445,7 +445,7 @@ include cuda/cli/cli.mk
 include cuda/gpu/gpu.mk
 include cuda/norm/norm.mk
 include conformance/recorder/recorder.mk
-include tests/lint/lint.mk
+include tests/lint/lint.mk ref/binding/binding.mk
 
 # ---- Conformance ---------------------------------------------------------------------------------
 

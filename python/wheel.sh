@@ -69,6 +69,7 @@ EOF
   mkdir -p "$out/tree/bin" "$out/tree/lib" "$out/tree/licenses"
   cp "$out/build/zeroproof" "$out/tree/bin/zeroproof"
   cp "$out/build/libzeroproof.so.$version" "$out/tree/lib/libzeroproof.so"
+  cp "$out/build/libzeroproof_engine.so" "$out/tree/lib/libzeroproof_engine.so"
   cp "$build/sources/jansson-2.14/LICENSE" "$out/tree/licenses/jansson.txt"
   cp "$build/sources/xxhash-0.8.1/LICENSE" "$out/tree/licenses/xxhash.txt"
   logged "collect the conformance suite" make --no-print-directory install-suite \

@@ -1,0 +1,269 @@
+"""The reference engine, called through ctypes: libzeroproof_engine.so (ref/binding/binding.h), and
+a transport for it over a process group of torch.distributed."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import pathlib
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+import torch.distributed as dist
+
+from . import _native
+
+DTYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}  # ZP_F32, ZP_BF16, ZP_F16
+NAME = 47  # bytes of an entry's name
+REDUCE = {"ordered": 0, "exact": 1}  # zp_reduce
+KINDS = {"sgd": 0, "adamw": 1}  # ZP_OPTIM_SGD, ZP_OPTIM_ADAMW
+
+_pointer, _int, _long, _double = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_double
+_text = ctypes.c_char_p
+MOVE = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, _pointer, _long)
+BROADCAST = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, _long, _int)
+WHY = ctypes.CFUNCTYPE(_pointer, _pointer)
+ALARM = ctypes.CFUNCTYPE(None, _pointer, _int, _text)
+
+SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
+    "zp_binding_new": (_pointer, [_int, _int, _int, _int, _int, _long, _long]),
+    "zp_binding_param": (_int, [_pointer, _text, _long, _int, _int, _int, _pointer]),
+    "zp_binding_optimizer": (_int, [_pointer, _int, _int, *[_double] * 6]),
+    "zp_binding_clip": (_int, [_pointer, _double, _double]),
+    "zp_binding_scale": (_int, [_pointer, _int, _int, _int, _int, _long, _int, _int]),
+    "zp_binding_open": (_int, [_pointer, MOVE, MOVE, BROADCAST, WHY, ALARM, _pointer]),
+    "zp_binding_engine": (_pointer, [_pointer]),
+    "zp_binding_why": (_int, [_pointer, ctypes.POINTER(_text)]),
+    "zp_binding_get": (_int, [_pointer, ctypes.POINTER(_double), ctypes.POINTER(_long)]),
+    "zp_binding_close": (_int, [_pointer]),
+    "zp_engine_param": (_pointer, [_pointer, _int]),
+    "zp_engine_grad_ready": (_int, [_pointer, _int, _long, _pointer, _int, _pointer]),
+    "zp_engine_grad_buffer": (_pointer, [_pointer, _int, _long, _pointer]),
+    "zp_engine_grad_unused": (_int, [_pointer, _int, _long]),
+    "zp_engine_loss": (_int, [_pointer, _long, _pointer, _pointer]),
+    "zp_engine_step": (_int, [_pointer, _pointer]),
+    "zp_engine_save": (_int, [_pointer, _text]),
+    "zp_engine_load": (_int, [_pointer, _text]),
+}
+_library: ctypes.CDLL | None = None
+# its newer name, which not all versions have
+gather: Any = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+
+
+def library() -> ctypes.CDLL:
+    """libzeroproof_engine.so, beside libzeroproof.so. Raises OSError if it cannot be loaded."""
+    global _library
+    if _library is None:
+        _native.library()  # which it needs
+        path = pathlib.Path(_native.library_path()).with_name("libzeroproof_engine.so")
+        if not path.is_file():
+            raise OSError(f"zeroproof: {path} is missing: run make lib")
+        found = ctypes.CDLL(str(path))
+        for name, (result, arguments) in SIGNATURES.items():
+            function = getattr(found, name)
+            function.restype, function.argtypes = result, arguments
+        _library = found
+    return _library
+
+
+def name_of(name: str) -> bytes:
+    """A parameter's name in checkpoints and errors, which has at most 47 bytes: of a longer one the
+    end, behind a part of its hash."""
+    whole = name.encode()
+    if len(whole) <= NAME:
+        return whole
+    return hashlib.sha256(whole).hexdigest()[:8].encode() + b"~" + whole[9 - NAME :]
+
+
+def tensor_at(address: int, numel: int, dtype: torch.dtype) -> torch.Tensor:
+    """The memory of a flat tensor, which does not own it."""
+    if numel == 0:
+        return torch.empty(0, dtype=dtype)
+    size = numel * dtype.itemsize
+    return torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=dtype)
+
+
+class Transport:
+    """zp_transport over a process group. The engine calls it from the thread that calls the engine.
+    An exception becomes the transport's error, and is kept."""
+
+    def __init__(self, group: dist.ProcessGroup, alarm: Callable[[str], None]) -> None:
+        self.group, self.world = group, dist.get_world_size(group)
+        self.error: BaseException | None = None
+        self._why = ctypes.create_string_buffer(b"", 512)
+        self.functions = (
+            MOVE(self._all_gather),
+            MOVE(self._all_to_all),
+            BROADCAST(self._broadcast),
+            WHY(lambda _: ctypes.addressof(self._why)),
+            ALARM(lambda _, status, text: alarm(text.decode("utf-8", "replace"))),
+        )
+
+    def _guarded(self, run: Callable[[], object]) -> int:
+        try:
+            run()
+        except BaseException as error:  # no exception may leave a callback of C
+            self.error = error
+            text = f"{type(error).__name__}: {error}".replace("\n", " ")
+            self._why.value = text.encode("utf-8", "replace")[:500]
+            return 1
+        return 0
+
+    def _all_gather(self, _: object, send: int, recv: int, size: int) -> int:
+        mine = tensor_at(send, size, torch.uint8)
+        all_of = tensor_at(recv, self.world * size, torch.uint8)
+        return self._guarded(lambda: gather(all_of, mine, group=self.group))
+
+    def _all_to_all(self, _: object, send: int, recv: int, size: int) -> int:
+        mine = tensor_at(send, self.world * size, torch.uint8)
+        parts = tensor_at(recv, self.world * size, torch.uint8)
+        return self._guarded(lambda: dist.all_to_all_single(parts, mine, group=self.group))
+
+    def _broadcast(self, _: object, data: int, size: int, root: int) -> int:
+        held = tensor_at(data, size, torch.uint8)
+        return self._guarded(lambda: dist.broadcast(held, group=self.group, group_src=root))
+
+
+class State(NamedTuple):
+    """What zp_engine_get says."""
+
+    steps: int
+    norm: float
+    clip: float
+    scale: float
+    loss: float
+    skipped: bool
+    ledger: tuple[int, ...]
+
+
+class EngineError(RuntimeError):
+    """The engine refused something, or ended: the message names the rank and what to do."""
+
+
+class Entry(NamedTuple):
+    """One parameter. first: its values, contiguous."""
+
+    name: str
+    first: torch.Tensor
+    group: int
+    frozen: bool
+    fp32: bool
+
+
+class Native:
+    """One rank's engine."""
+
+    def __init__(
+        self,
+        entries: Sequence[Entry],
+        *,
+        rank: int,
+        world: int,
+        stage: int,
+        reduce: str,
+        precision: torch.dtype,
+        micro_batches: int,
+        bucket: int,
+        transport: Transport | None,
+    ) -> None:
+        self.lib, self.entries, self.transport = library(), list(entries), transport
+        self.world = world
+        self._binding = self.lib.zp_binding_new(
+            *(rank, world, stage, REDUCE[reduce], DTYPES[precision], micro_batches, bucket)
+        )
+        if not self._binding:
+            raise MemoryError("zeroproof: no memory for an engine")
+        for e in self.entries:
+            if self.lib.zp_binding_param(
+                self._binding,
+                name_of(e.name),
+                e.first.numel(),
+                e.group,
+                e.frozen,
+                e.fp32,
+                e.first.data_ptr(),
+            ):
+                raise MemoryError("zeroproof: no memory for the parameters' description")
+        self.engine: int | None = None
+
+    def check(self, status: int) -> None:
+        """Raises EngineError unless status is 0."""
+        if status == 0:
+            return
+        text = _text()
+        self.lib.zp_binding_why(self._binding, ctypes.byref(text))
+        message = (text.value or b"the engine refused it").decode("utf-8", "replace")
+        cause = self.transport.error if self.transport else None
+        raise EngineError(message) from cause
+
+    def optimizer(self, group: int, kind: str, values: dict[str, float]) -> None:
+        names = ("lr", "weight_decay", "beta1", "beta2", "eps", "momentum")
+        numbers = [float(values.get(name, 0.0)) for name in names]
+        self.check(self.lib.zp_binding_optimizer(self._binding, group, KINDS[kind], *numbers))
+
+    def clip(self, most: float, eps: float) -> None:
+        self.check(self.lib.zp_binding_clip(self._binding, most, eps))
+
+    def scale(self, dynamic: bool, log2: int) -> None:
+        """dynamic: the scale is halved by an overflow, and doubled after 2,000 steps without."""
+        least, most = (0, 24) if dynamic else (log2, log2)
+        if self.lib.zp_binding_scale(
+            self._binding, dynamic, log2, min(least, log2), max(most, log2), 2000, 1, 0
+        ):
+            raise ValueError(f"Engine: scale is 2^{log2}; it must be from 2^-126 to 2^126")
+
+    def open(self) -> None:
+        """Collective."""
+        if self.transport:
+            functions = self.transport.functions
+        else:
+            functions = (MOVE(), MOVE(), BROADCAST(), WHY(), ALARM())
+        self.check(self.lib.zp_binding_open(self._binding, *functions, None))
+        self.engine = self.lib.zp_binding_engine(self._binding)
+
+    def parameter(self, j: int) -> torch.Tensor:
+        """The engine's memory of entry j, in the shape of its first values."""
+        first = self.entries[j].first
+        address = self.lib.zp_engine_param(self.engine, j)
+        return tensor_at(address, first.numel(), first.dtype).view(first.shape)
+
+    def lent(self, j: int, mb: int) -> torch.Tensor | None:
+        """Where entry j's gradient may be written, or None."""
+        first = self.entries[j].first
+        address = self.lib.zp_engine_grad_buffer(self.engine, j, mb, None)
+        if not address:
+            return None
+        return tensor_at(address, first.numel(), first.dtype).view(first.shape)
+
+    def ready(self, j: int, mb: int, grad: torch.Tensor) -> None:
+        """grad: contiguous, in the entry's dtype."""
+        at, code = grad.data_ptr(), DTYPES[grad.dtype]
+        self.check(self.lib.zp_engine_grad_ready(self.engine, j, mb, at, code, None))
+
+    def unused(self, j: int, mb: int) -> None:
+        self.check(self.lib.zp_engine_grad_unused(self.engine, j, mb))
+
+    def loss(self, mb: int, value: float) -> None:
+        number = ctypes.c_float(value)
+        self.check(self.lib.zp_engine_loss(self.engine, mb, ctypes.byref(number), None))
+
+    def step(self) -> None:
+        self.check(self.lib.zp_engine_step(self.engine, None))
+
+    def get(self) -> State:
+        numbers, ledger = (_double * 6)(), (_long * 6)()
+        self.check(self.lib.zp_binding_get(self._binding, numbers, ledger))
+        steps, norm, clip, scale, loss, skipped = numbers
+        return State(int(steps), norm, clip, scale, loss, bool(skipped), tuple(ledger))
+
+    def save(self, folder: str) -> None:
+        self.check(self.lib.zp_engine_save(self.engine, folder.encode()))
+
+    def load(self, folder: str) -> None:
+        self.check(self.lib.zp_engine_load(self.engine, folder.encode()))
+
+    def close(self) -> None:
+        if self._binding:
+            self.lib.zp_binding_close(self._binding)
+            self._binding = self.engine = None
