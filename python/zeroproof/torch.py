@@ -23,8 +23,8 @@ try:
 except ImportError as error:
     raise ImportError(f"zeroproof.torch needs PyTorch: {_native.BRINGS_TORCH}") from error
 from . import _cuda
+from ._engine import EngineError as EngineError
 from .engine import Engine as Engine
-from .engine import EngineError as EngineError
 
 Tensor = torch.Tensor
 
