@@ -55,7 +55,6 @@ def library() -> ctypes.CDLL:
     """libzeroproof_engine.so, beside libzeroproof.so. Raises OSError if it cannot be loaded."""
     global _library
     if _library is None:
-        _native.library()  # which it needs
         path = pathlib.Path(_native.library_path()).with_name("libzeroproof_engine.so")
         if not path.is_file():
             raise OSError(f"zeroproof: {path} is missing: run make lib")

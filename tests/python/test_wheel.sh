@@ -84,6 +84,16 @@ bare $torchrun clip.py
 said ten_lines_clip_on_two_ranks '^[01] [0-9.]*$'
 [ "$(grep -c '^[01] [0-9.]*$' "$tmp/out")" = 2 ]
 verdict $? both_ranks_print_a_norm "$(cat "$tmp/out")"
+snippet train.py >"$tmp/work/sharded.py"
+# shellcheck disable=SC2086 # a list of options
+bare $torchrun sharded.py
+said the_engine_trains_on_two_ranks '^0x1[.0-9a-f]*p-[0-9]*$'
+cp "$tmp/out" "$tmp/two"
+# the same norms on another number of ranks
+bare python -m torch.distributed.run --nproc-per-node 3 --rdzv-backend c10d \
+  --rdzv-endpoint localhost:0 sharded.py
+[ "$(grep -c '^0x1' "$tmp/out")" = 5 ] && cmp -s "$tmp/out" "$tmp/two"
+verdict $? three_ranks_have_the_same_norms "$(head -c 500 "$tmp/out")"
 cp tests/python/train.py "$tmp/work"
 # shellcheck disable=SC2086 # a list of options
 bare $torchrun -m zeroproof.trace --out run -- train.py
