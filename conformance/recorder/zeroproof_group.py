@@ -82,6 +82,13 @@ def total(tensors):
     return sum(t.numel() for t in tensors)
 
 
+def in_one_dtype(tensors):
+    """As bytes if the dtypes differ: gloo gathers all in the first one's, NCCL each in its own."""
+    if len({t.dtype for t in tensors}) == 1:
+        return tensors
+    return [t.view(-1).view(torch.uint8) for t in tensors]
+
+
 class Group(dist.ProcessGroup):
     """Records each call, then makes it on the real backend."""
 
@@ -152,6 +159,7 @@ class Group(dist.ProcessGroup):
     def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
         opts = opts or dist.AllgatherOptions()
         self.note("all_gather", inputs[0], opts, count=total(inputs))
+        outputs, inputs = in_one_dtype(outputs), in_one_dtype(inputs)
         return self.real.allgather_into_tensor_coalesced(outputs, inputs, opts)
 
     def reduce_scatter(self, outputs, inputs, opts=None):

@@ -30,6 +30,16 @@ import zeroproof_group  # noqa: E402
 WORLD = 2
 
 
+def two_dtypes(_fault, me):
+    """Gathers tensors of two dtypes in one call, which gloo itself gathers as if of one."""
+    mine = [torch.full((3,), 1.5 + me, dtype=t) for t in (torch.bfloat16, torch.float32)]
+    whole = [torch.zeros(6, dtype=t.dtype) for t in mine]
+    with dist.distributed_c10d._coalescing_manager():
+        for out, own in zip(whole, mine, strict=True):
+            dist.all_gather_into_tensor(out, own)
+    assert all(out.tolist() == [1.5] * 3 + [2.5] * 3 for out in whole), whole
+
+
 def python(fault, me):
     """Collectives issued by Python. Rank 1 has the fault."""
     bad = me == 1
@@ -259,6 +269,8 @@ def error_of(fault, ledgers):
     if early:
         return f"freed during a transfer: {early}"
     if fault == "none":
+        if any("end" not in records[-1] for records in ledgers):
+            return "a rank failed"
         issued = [r["op"] for r in ledger.ops(ledgers[0])]
         batch = [n for n, r in enumerate(ledger.ops(ledgers[0])) if "batch" in r]
         waits = [r["wait"] for r in ledgers[0] if "wait" in r]
@@ -285,6 +297,7 @@ def main():
         (by_functional, all_faults),
         (by_reducer, ("none", "skip", "count")),
         (transfers, ("none", "freed", "dropped")),
+        (two_dtypes, ("none",)),
         (wrapped, all_faults),
         (example, all_faults),
     ]
