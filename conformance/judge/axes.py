@@ -85,6 +85,23 @@ def bare(rule):
     return {name: values for name, values in rule.items() if name != "why"}
 
 
+def allows_dtypes(get):
+    """True if the row that `get` reads has sums that are exact in its dtypes."""
+    if get("accumulate") == "fp32":
+        if get("precision") == "fp32" or get("micro_batches", 2) < 2 or get("micro_batches", 2) > 3:
+            return False
+        if get("precision") == "fp16" and get("micro_batches", 2) > 2:
+            return False
+        if get("communicate") == "same" and (get("zero", 2) < 2 or get("replicas", 1) > 1):
+            # a subject may pass sums of several micro-batches through the communication dtype
+            return False
+    if get("dtypes", "same") == "mixed" and (
+        get("precision") == "fp32" or (get("pp", 1) > 1 and get("micro_batches") == 3)
+    ):
+        return False  # in 16 bits, 1/3 rounds on its way between stages (prove.c)
+    return get("communicate") != "fp32" or get("accumulate", "fp32") == "fp32"
+
+
 class Space:
     """The axes of one subject, and the combinations that it allows."""
 
@@ -134,23 +151,11 @@ class Space:
             return False
         if get("replicas", 1) > 1 and get("zero") == 0:
             return False  # nothing is sharded, so nothing is replicated
-        if get("accumulate") == "fp32":
-            if (
-                get("precision") == "fp32"
-                or get("micro_batches", 2) < 2
-                or get("micro_batches", 2) > 3
-            ):
-                return False
-            if get("precision") == "fp16" and get("micro_batches", 2) > 2:
-                return False
-            if get("communicate") == "same" and (get("zero", 2) < 2 or get("replicas", 1) > 1):
-                # a subject may pass sums of several micro-batches through the communication dtype
-                return False
+        if not allows_dtypes(get):
+            return False
         if get("etp") == "one" and (get("tp", 2) == 1 or get("ep", 1) > 1):
             return False
         if get("sequence") == "yes" and get("tp", 2) == 1:
-            return False
-        if get("communicate") == "fp32" and get("accumulate", "fp32") != "fp32":
             return False
         if get("overflow") == "sum" and (
             get("dp", 2) < 2
@@ -191,15 +196,7 @@ class Space:
             return False
         if get("reload", "no") != "no" and not self.allows_reload(row):
             return False
-        fits = groups.allows(row) and self.allows_dtypes(row)
-        return fits and not any(self.matches(rule, row) for rule in self.without)
-
-    @staticmethod
-    def allows_dtypes(row):
-        """True if all parameters have one dtype, or some may be fp32 beside others. Stages pass
-        the loss's gradient on in the precision, in which 1/3 rounds (cases/prove.c)."""
-        thirds = row.get("pp", 1) > 1 and row.get("micro_batches") == 3
-        return row.get("dtypes") != "mixed" or (row.get("precision") != "fp32" and not thirds)
+        return groups.allows(row) and not any(self.matches(rule, row) for rule in self.without)
 
     def allows_reload(self, row):
         """True if a row's steps before the checkpoint are supported as well. Overflows in a sum and

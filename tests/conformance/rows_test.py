@@ -92,6 +92,8 @@ SHRUNKEN = [
     ("unused=50,seed=1,list=4@0.0+6@0.0+2@0.0", "unused", {"some"}),
     ("unused=50,seed=9,M=4,steps=4,list=4@0.0", "unused", {"often"}),  # often none at all
     ("vary=1,pp=2,list=4@0.0+4@1.0", "messages", {"varying"}),
+    ("precision=bf16,list=4@0.0+3@0.0w", "dtypes", {"mixed"}),
+    ("precision=bf16,list=4@0.0+3@0.0", "dtypes", {"same"}),
 ]
 
 
@@ -120,6 +122,13 @@ def test_shrunken():
         and all(unit == 64 * big - 3 * scaled for big, scaled, unit in units),
         units,
     )
+    mixed = recipe_of("steps=2,M=2,precision=bf16,optim=sgd,list=4@0.0+3@0.0wt0+3@0.0wt0")
+    tried = list(itertools.chain(shrink.smaller(mixed), shrink.variants(mixed)))
+    in_fp32 = [r for r in tried if r.fields.get("precision", "fp32") == "fp32"]
+    left = [r.full() for r in in_fp32 if any("w" in e.flags for e in r.entries)]
+    check("shrinking to fp32 drops the parameters' own dtypes", in_fp32 and not left, left)
+    uses = [{"w" in e.flags for e in r.entries if e.tied is not None} for r in tried]
+    check("shrinking keeps the uses of a tied key in one dtype", all(len(u) < 2 for u in uses))
     some = "first=64,rates=1,wide=8,comm=fp32,scale=3,sum=1,clip=0.5,unused=50,tuple=1"
     leap = next(shrink.smaller(recipe_of(f"{some},unit=61,bucket=4,precision=bf16,list=4@0.0f")))
     left = leap.fields.keys() & {word.split("=")[0] for word in some.split(",")}
