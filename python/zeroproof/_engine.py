@@ -30,12 +30,15 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_binding_new": (_pointer, [_int, _int, _int, _int, _int, _long, _long]),
     "zp_binding_param": (_int, [_pointer, _text, _long, _int, _int, _int, _pointer]),
     "zp_binding_optimizer": (_int, [_pointer, _int, _int, *[_double] * 6]),
+    "zp_binding_rates": (_int, [_pointer, _int, ctypes.POINTER(_double)]),
     "zp_binding_clip": (_int, [_pointer, _double, _double]),
     "zp_binding_scale": (_int, [_pointer, _int, _int, _int, _int, _long, _int, _int]),
     "zp_binding_open": (_int, [_pointer, MOVE, MOVE, BROADCAST, WHY, ALARM, _pointer]),
     "zp_binding_engine": (_pointer, [_pointer]),
+    "zp_binding_load": (_int, [_pointer, _text]),
     "zp_binding_why": (_int, [_pointer, ctypes.POINTER(_text)]),
     "zp_binding_get": (_int, [_pointer, ctypes.POINTER(_double), ctypes.POINTER(_long)]),
+    "zp_binding_leave": (_int, [_pointer]),
     "zp_binding_close": (_int, [_pointer]),
     "zp_engine_param": (_pointer, [_pointer, _int]),
     "zp_engine_grad_ready": (_int, [_pointer, _int, _long, _pointer, _int, _pointer]),
@@ -44,7 +47,6 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_engine_loss": (_int, [_pointer, _long, _pointer, _pointer]),
     "zp_engine_step": (_int, [_pointer, _pointer]),
     "zp_engine_save": (_int, [_pointer, _text]),
-    "zp_engine_load": (_int, [_pointer, _text]),
 }
 _library: ctypes.CDLL | None = None
 # its newer name, which not all versions have
@@ -75,28 +77,31 @@ def name_of(name: str) -> bytes:
     return hashlib.sha256(whole).hexdigest()[:8].encode() + b"~" + whole[9 - NAME :]
 
 
-def tensor_at(address: int, numel: int, dtype: torch.dtype) -> torch.Tensor:
-    """The memory of a flat tensor, which does not own it."""
+def tensor_at(address: int, numel: int, dtype: torch.dtype, owner: object = None) -> torch.Tensor:
+    """The memory of a flat tensor. owner: kept alive as long as the tensor or a view of it."""
     if numel == 0:
         return torch.empty(0, dtype=dtype)
-    size = numel * dtype.itemsize
-    return torch.frombuffer((ctypes.c_char * size).from_address(address), dtype=dtype)
+    memory = (ctypes.c_char * (numel * dtype.itemsize)).from_address(address)
+    memory.owner = owner  # type: ignore[attr-defined]
+    return torch.frombuffer(memory, dtype=dtype)
 
 
 class Transport:
     """zp_transport over a process group. The engine calls it from the thread that calls the engine.
-    An exception becomes the transport's error, and is kept."""
+    An exception becomes the transport's error, and is kept. left: all ranks have ended their
+    engines, and this one's memory alone remains."""
 
-    def __init__(self, group: dist.ProcessGroup, alarm: Callable[[str], None]) -> None:
+    def __init__(self, group: dist.ProcessGroup) -> None:
         self.group, self.world = group, dist.get_world_size(group)
         self.error: BaseException | None = None
+        self.left = False
         self._why = ctypes.create_string_buffer(b"", 512)
         self.functions = (
             MOVE(self._all_gather),
             MOVE(self._all_to_all),
             BROADCAST(self._broadcast),
             WHY(lambda _: ctypes.addressof(self._why)),
-            ALARM(lambda _, status, text: alarm(text.decode("utf-8", "replace"))),
+            ALARM(lambda *_: None),
         )
 
     def _guarded(self, run: Callable[[], object]) -> int:
@@ -110,18 +115,30 @@ class Transport:
         return 0
 
     def _all_gather(self, _: object, send: int, recv: int, size: int) -> int:
-        mine = tensor_at(send, size, torch.uint8)
-        all_of = tensor_at(recv, self.world * size, torch.uint8)
-        return self._guarded(lambda: gather(all_of, mine, group=self.group))
+        def run() -> None:
+            mine = tensor_at(send, size, torch.uint8)
+            all_of = tensor_at(recv, self.world * size, torch.uint8)
+            if self.left:
+                all_of.view(self.world, size).copy_(mine)
+            else:
+                gather(all_of, mine, group=self.group)
+
+        return self._guarded(run)
 
     def _all_to_all(self, _: object, send: int, recv: int, size: int) -> int:
-        mine = tensor_at(send, self.world * size, torch.uint8)
-        parts = tensor_at(recv, self.world * size, torch.uint8)
-        return self._guarded(lambda: dist.all_to_all_single(parts, mine, group=self.group))
+        def run() -> None:
+            mine = tensor_at(send, self.world * size, torch.uint8)
+            parts = tensor_at(recv, self.world * size, torch.uint8)
+            dist.all_to_all_single(parts, mine, group=self.group)
+
+        return self._guarded(run)
 
     def _broadcast(self, _: object, data: int, size: int, root: int) -> int:
-        held = tensor_at(data, size, torch.uint8)
-        return self._guarded(lambda: dist.broadcast(held, group=self.group, group_src=root))
+        def run() -> None:
+            held = tensor_at(data, size, torch.uint8)
+            dist.broadcast(held, group=self.group, group_src=root)
+
+        return self._guarded(run)
 
 
 class State(NamedTuple):
@@ -150,6 +167,18 @@ class Entry(NamedTuple):
     fp32: bool
 
 
+class Owner:
+    """The memory of one rank's engine, freed when nothing refers to it."""
+
+    def __init__(self, binding: int, transport: Transport | None) -> None:
+        self.lib, self.binding, self.transport = library(), binding, transport
+
+    def __del__(self) -> None:
+        if self.transport:
+            self.transport.left = True
+        self.lib.zp_binding_close(self.binding)
+
+
 class Native:
     """One rank's engine."""
 
@@ -167,12 +196,12 @@ class Native:
         transport: Transport | None,
     ) -> None:
         self.lib, self.entries, self.transport = library(), list(entries), transport
-        self.world = world
         self._binding = self.lib.zp_binding_new(
             *(rank, world, stage, REDUCE[reduce], DTYPES[precision], micro_batches, bucket)
         )
         if not self._binding:
             raise MemoryError("zeroproof: no memory for an engine")
+        self.owner = Owner(self._binding, transport)
         for e in self.entries:
             if self.lib.zp_binding_param(
                 self._binding,
@@ -194,12 +223,18 @@ class Native:
         self.lib.zp_binding_why(self._binding, ctypes.byref(text))
         message = (text.value or b"the engine refused it").decode("utf-8", "replace")
         cause = self.transport.error if self.transport else None
+        if cause is not None and not isinstance(cause, Exception):
+            raise cause  # such as KeyboardInterrupt
         raise EngineError(message) from cause
 
     def optimizer(self, group: int, kind: str, values: dict[str, float]) -> None:
         names = ("lr", "weight_decay", "beta1", "beta2", "eps", "momentum")
         numbers = [float(values.get(name, 0.0)) for name in names]
         self.check(self.lib.zp_binding_optimizer(self._binding, group, KINDS[kind], *numbers))
+
+    def rates(self, rates: Sequence[float]) -> None:
+        n = len(rates)
+        self.check(self.lib.zp_binding_rates(self._binding, n, (_double * n)(*rates)))
 
     def clip(self, most: float, eps: float) -> None:
         self.check(self.lib.zp_binding_clip(self._binding, most, eps))
@@ -221,23 +256,24 @@ class Native:
         self.check(self.lib.zp_binding_open(self._binding, *functions, None))
         self.engine = self.lib.zp_binding_engine(self._binding)
 
+    def _at(self, address: int, j: int) -> torch.Tensor:
+        first = self.entries[j].first
+        return tensor_at(address, first.numel(), first.dtype, self.owner).view(first.shape)
+
     def parameter(self, j: int) -> torch.Tensor:
         """The engine's memory of entry j, in the shape of its first values."""
-        first = self.entries[j].first
-        address = self.lib.zp_engine_param(self.engine, j)
-        return tensor_at(address, first.numel(), first.dtype).view(first.shape)
+        return self._at(self.lib.zp_engine_param(self.engine, j), j)
 
     def lent(self, j: int, mb: int) -> torch.Tensor | None:
         """Where entry j's gradient may be written, or None."""
-        first = self.entries[j].first
-        address = self.lib.zp_engine_grad_buffer(self.engine, j, mb, None)
-        if not address:
+        if self.entries[j].first.numel() == 0:
             return None
-        return tensor_at(address, first.numel(), first.dtype).view(first.shape)
+        address = self.lib.zp_engine_grad_buffer(self.engine, j, mb, None)
+        return self._at(address, j) if address else None
 
     def ready(self, j: int, mb: int, grad: torch.Tensor) -> None:
         """grad: contiguous, in the entry's dtype."""
-        at, code = grad.data_ptr(), DTYPES[grad.dtype]
+        at, code = grad.data_ptr() or None, DTYPES[grad.dtype]
         self.check(self.lib.zp_engine_grad_ready(self.engine, j, mb, at, code, None))
 
     def unused(self, j: int, mb: int) -> None:
@@ -259,10 +295,9 @@ class Native:
     def save(self, folder: str) -> None:
         self.check(self.lib.zp_engine_save(self.engine, folder.encode()))
 
-    def load(self, folder: str) -> None:
-        self.check(self.lib.zp_engine_load(self.engine, folder.encode()))
+    def leave(self) -> None:
+        """Collective: ends communication. The memory remains as long as tensors refer to it."""
+        self.check(self.lib.zp_binding_leave(self._binding))
 
-    def close(self) -> None:
-        if self._binding:
-            self.lib.zp_binding_close(self._binding)
-            self._binding = self.engine = None
+    def load(self, folder: str) -> None:
+        self.check(self.lib.zp_binding_load(self._binding, folder.encode()))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../engine/checkpoint.h"
+#include "../engine_mpi/engine_state.h"
 
 typedef struct entry_name {
   char text[ZP_CKPT_NAME];
@@ -92,6 +93,20 @@ int zp_binding_optimizer(zp_binding *b, int32_t group, int32_t kind, double lr, 
   return set_hyper(b);
 }
 
+int zp_binding_rates(zp_binding *b, int32_t n, const double *lr)
+{
+  if (n < 0 || n > b->o.hyper.groups) return ZP_E_REFUSED;
+  for (int32_t g = 0; g < n; g++) b->o.hyper.optim[g].lr = lr[g];
+  return set_hyper(b);
+}
+
+int zp_binding_load(zp_binding *b, const char *dir)
+{
+  const int status = zp_engine_load(b->e, dir);
+  if (status == ZP_OK) (void)zp_engine_get_hyper(b->e, &b->o.hyper);
+  return status;
+}
+
 int zp_binding_clip(zp_binding *b, double most, double eps)
 {
   b->o.hyper.clip = most;
@@ -149,6 +164,11 @@ int zp_binding_get(zp_binding *b, double number[6], int64_t ledger[6])
     ledger[3 * g + 2] = (int64_t)s.ledger[group[g]].hash;
   }
   return ZP_OK;
+}
+
+int zp_binding_leave(zp_binding *b)
+{
+  return zp_engine_leave(b->e);
 }
 
 int zp_binding_close(zp_binding *b)

@@ -28,6 +28,9 @@ int zp_binding_param(zp_binding *b, const char *name, int64_t numel, int32_t gro
 int zp_binding_optimizer(zp_binding *b, int32_t group, int32_t kind, double lr, double weight_decay,
                          double beta1, double beta2, double eps, double momentum);
 
+/* Learning rates of the next step, of groups 0 to n - 1: all of them, or none if one is refused. */
+int zp_binding_rates(zp_binding *b, int32_t n, const double *lr);
+
 /* The largest norm (0: no clipping) and what is added to the norm; as zp_binding_optimizer. */
 int zp_binding_clip(zp_binding *b, double most, double eps);
 
@@ -42,6 +45,9 @@ int zp_binding_open(zp_binding *b, int (*all_gather)(void *, const void *, void 
                     int (*broadcast)(void *, void *, int64_t, int32_t), const char *(*why)(void *),
                     void (*alarm)(void *, int32_t, const char *), void *ctx);
 
+/* As zp_engine_load: the checkpoint's hyperparameters become the description's. */
+int zp_binding_load(zp_binding *b, const char *dir);
+
 /* NULL before zp_binding_open. */
 zp_engine *zp_binding_engine(zp_binding *b);
 
@@ -53,6 +59,10 @@ int32_t zp_binding_why(const zp_binding *b, const char **text);
  * scale of the next step, loss, skipped; ledger: of the world and the data-parallel group, ops,
  * bytes and hash of each. 0, or a negative status. */
 int zp_binding_get(zp_binding *b, double number[6], int64_t ledger[6]);
+
+/* When all ranks have come, ends their communication; parameters keep their memory until
+ * zp_binding_close, which then waits for no other rank. 0, or a negative status. */
+int zp_binding_leave(zp_binding *b);
 
 /* Ends the engine: after an error, without waiting for other ranks. The description is freed,
  * unless the transport may still use memory of the engine. 0, or a negative status. */

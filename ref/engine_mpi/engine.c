@@ -349,6 +349,14 @@ const zp_error *zp_engine_why(const zp_engine *e)
   return e->err.status == ZP_OK && e->undone.status ? &e->undone : &e->err;
 }
 
+int zp_engine_leave(zp_engine *e)
+{
+  if (check(e, "zp_engine_leave") || !e->calls || zp_calls_stop(e->calls, &e->err))
+    return e->err.status;
+  e->calls = NULL;
+  return ZP_OK;
+}
+
 int zp_engine_destroy(zp_engine *e, zp_error *err)
 {
   int status;

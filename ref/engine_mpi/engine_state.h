@@ -46,6 +46,10 @@ int zp_engine_invariant(zp_engine *e);
 /* With partial_gather: was each trained entry waited for? 0, or ZP_E_REFUSED in e->err. */
 int zp_engine_check_awaited(zp_engine *e);
 
+/* Over a transport: when all ranks have come, ends their communication; the memory remains until
+ * zp_engine_destroy, which then waits for no other rank. 0, or a negative status. */
+int zp_engine_leave(zp_engine *e);
+
 /* A workload whose gradients are those announced. */
 zp_workload zp_engine_workload(zp_engine *e);
 

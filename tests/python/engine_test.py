@@ -8,6 +8,7 @@ import pickle
 import sys
 import tempfile
 import traceback
+import unittest.mock
 
 import torch
 import torch.distributed as dist
@@ -227,7 +228,7 @@ def refused(name, text, run):
     said = "no error"
     try:
         run()
-    except (zt.EngineError, ValueError) as error:
+    except (zt.EngineError, ValueError, RuntimeError) as error:
         said = str(error)
     check(f"refused: {name}", text in said, said)
 
@@ -236,17 +237,28 @@ def new(**more):
     return zt.Engine(Net(), {"lr": 0.01}, **more)
 
 
-def one_backward(engine, x=None):
-    x = batch(0, 0)[0] if x is None else x
-    engine.backward(engine.model(x, rare=True).sum())
+def one_backward(engine):
+    engine.backward(engine.model(batch(0, 0)[0], rare=True).sum())
 
 
-def mistakes():
+def one_step(engine):
+    with engine.micro_batch():
+        one_backward(engine)
+    engine.step()
+    return engine
+
+
+def wrong_calls():
     def no_micro_batch():
         one_backward(new())
 
-    def own_backward():
-        new().model(batch(0, 0)[0], rare=True).sum().backward()
+    def own_backward(engine):
+        engine.model(batch(0, 0)[0], rare=True).sum().backward()
+
+    def own_backward_within():
+        engine = new()
+        with engine.micro_batch():
+            own_backward(engine)
 
     def too_many():
         engine = new()
@@ -260,17 +272,85 @@ def mistakes():
             one_backward(engine)
         engine.step()
 
-    def rebound():
-        engine = new()
-        engine.model.out.weight.data = torch.zeros(3, 8)
-        with engine.micro_batch():
-            pass
-
     def nested():
         engine = new()
         with engine.micro_batch(), engine.micro_batch():
             pass
 
+    def no_backward():
+        engine = new()
+        with engine.micro_batch():
+            pass
+
+    def old_graph():
+        engine = new()
+        loss = engine.model(batch(0, 0)[0], rare=True).square().sum()
+        one_step(engine)
+        with engine.micro_batch():
+            engine.backward(loss)
+
+    def half_loss():
+        engine = new()
+        with engine.micro_batch():
+            engine.backward(engine.model(batch(0, 0)[0], rare=True).sum().half())
+
+    def within_a_step(run):
+        engine = new(micro_batches=2)
+        with engine.micro_batch():
+            one_backward(engine)
+        run(engine)
+
+    refused("backward without micro_batch", "backward() outside", no_micro_batch)
+    refused("loss.backward", "did not come from engine.backward(loss)", lambda: own_backward(new()))
+    refused("loss.backward within", "did not come from engine.backward", own_backward_within)
+    refused("too many micro-batches", "all 1 micro-batches are done: step() comes first", too_many)
+    refused("too few micro-batches", "step() after 1 of 2 micro-batches", too_few)
+    refused("nested", "micro_batch() within micro_batch()", nested)
+    refused("no backward", "micro-batch 0 has no engine.backward(loss)", no_backward)
+    refused("a graph from before the step", "modified by an inplace operation", old_graph)
+    refused("a loss in fp16", "the loss is fp16", half_loss)
+    refused(
+        "save within a step", "save() within a step", lambda: within_a_step(lambda e: e.save("/x"))
+    )
+    refused(
+        "load within a step", "load() within a step", lambda: within_a_step(lambda e: e.load("/x"))
+    )
+    refused("no folder", "there is no folder /none", lambda: new().load("/none"))
+
+
+def changed_models():
+    def with_engine(change):
+        engine = one_step(new())
+        change(engine.model)
+        with engine.micro_batch():
+            one_backward(engine)
+
+    def rebind(model):
+        model.out.weight.data = torch.zeros(3, 8)
+
+    def replace(model):
+        model.out.weight = torch.nn.Parameter(torch.zeros(3, 8))
+
+    def transpose(model):
+        model.rare.weight.data = model.rare.weight.data.t()
+
+    refused(
+        "rebound data",
+        "out.weight.data is no longer the engine's memory",
+        lambda: with_engine(rebind),
+    )
+    refused("transposed data", "rare.weight.data is no longer", lambda: with_engine(transpose))
+    refused(
+        "a new parameter", "out.weight was added, removed or replaced", lambda: with_engine(replace)
+    )
+    refused(
+        "load_state_dict afterwards",
+        "was changed after Engine()",
+        lambda: with_engine(lambda model: model.load_state_dict(Net().state_dict())),
+    )
+
+
+def wrong_arguments():
     def left_out():
         model = Net()
         zt.Engine(model, [{"params": model.out.parameters(), "lr": 0.1}])
@@ -279,31 +359,114 @@ def mistakes():
         model = Net()
         zt.Engine(model, [{"params": model.parameters()}, {"params": model.out.parameters()}])
 
-    refused("backward outside", "backward() outside micro_batch()", no_micro_batch)
-    refused("loss.backward outside", "outside micro_batch(): write", own_backward)
-    refused("too many micro-batches", "micro-batch 1 of 1: step() comes first", too_many)
-    refused("too few micro-batches", "step() after 1 of 2 micro-batches", too_few)
-    refused("rebound data", "out.weight.data is no longer the engine's memory", rebound)
-    refused("nested", "micro_batch() within micro_batch()", nested)
+    def another():
+        zt.Engine(Net(), [{"params": Net().parameters()}])
+
+    def owned():
+        model = Net()
+        engine = zt.Engine(model)
+        zt.Engine(model)
+        del engine
+
+    def unjoined():
+        with unittest.mock.patch.dict(os.environ, {"WORLD_SIZE": "2"}):
+            new()
+
+    adamw = torch.optim.AdamW(Net().parameters())
     refused("no group", "is trained and in no optimizer group", left_out)
     refused("two groups", "is in optimizer groups 0, 1", twice)
+    refused("another model", "group 0 has a parameter of another model", another)
+    refused("an owned model", "belongs to another engine", owned)
+    refused("torchrun alone", "init_process_group", unjoined)
+    refused(
+        "an optimizer", "optimizer is AdamW; it must be a dict", lambda: zt.Engine(Net(), adamw)
+    )
+    refused(
+        "9 groups", "9 optimizer groups; there can be 1 to 8", lambda: zt.Engine(Net(), [{}] * 9)
+    )
     refused("kind", "'lamb'; it must be adamw or sgd", lambda: zt.Engine(Net(), {"kind": "lamb"}))
     refused("number", "has no 'rho'", lambda: zt.Engine(Net(), {"rho": 1}))
     refused("reduce", "must be one of ordered, exact", lambda: new(reduce="sum"))
     refused("stage", "stage: 3 is out of range", lambda: new(stage=3))
+    refused(
+        "half a micro-batch",
+        "micro_batches is 0.5; it must be an int",
+        lambda: new(micro_batches=0.5),
+    )
     refused("scale", "scale is 3; it must be a power of two", lambda: new(scale=3))
     refused("scale's word", "it must be a number or 'dynamic'", lambda: new(scale="auto"))
     refused("rate", "lr is -1", lambda: zt.Engine(Net(), {"lr": -1}))
     refused(
-        "dtype",
-        "parameters are fp32, and of bf16 or fp16 one",
-        lambda: zt.Engine(Net(torch.float64)),
+        "dtype", "parameters are fp32, and of bf16 or fp16", lambda: zt.Engine(Net(torch.float64))
     )
     refused("no parameters", "has no parameters", lambda: zt.Engine(torch.nn.Identity()))
+    refused("device", "it must be dense, on the CPU", lambda: zt.Engine(Net().to("meta")))
 
 
-def other_bucket(rank, world):
-    zt.Engine(Net(), bucket=64 + rank)
+def lives():
+    """Closing, and what remains; a micro-batch that is tried again; rates."""
+    engine = one_step(new())
+    model, state = engine.model, engine.model.state_dict()
+    want = bits(model)
+    engine.close()
+    check("values of a closed engine's model", bits(model) == want)
+    del engine
+    state["out.weight"].sum()  # memory of the engine, which this view keeps
+    check("a state_dict of before", state["out.weight"].tolist() == model.out.weight.tolist())
+    loss = functional.mse_loss(model(batch(0, 0)[0], True), batch(0, 0)[1])
+    loss.backward()
+    check("the model trains without the engine", model.out.weight.grad is not None)
+    again = zt.Engine(model, {"lr": 0.01})
+    one_step(again)
+    again.close()
+    again.close()
+    for name, call in (("step", again.step), ("set_rates", lambda: again.set_rates([1.0]))):
+        refused(f"{name} after close", "the engine is closed", call)
+    refused("micro_batch after close", "the engine is closed", lambda: one_step(again))
+
+    def only(fails):
+        """A micro-batch without `rare`, at best at the second try."""
+        engine = new(reduce="ordered")
+        with contextlib.suppress(KeyError), engine.micro_batch():
+            if not fails:
+                engine.backward(engine.model(batch(1, 0)[0], rare=False).sum())
+            else:
+                one_backward(engine)
+                raise KeyError("of its own")
+        if fails:
+            with engine.micro_batch():
+                engine.backward(engine.model(batch(1, 0)[0], rare=False).sum())
+        engine.step()
+        return bits(engine.model)
+
+    check(
+        "a micro-batch can be tried again, without what the first try used",
+        only(True) == only(False),
+    )
+    model = Net()
+    groups = [{"params": model.out.parameters(), "lr": 0.0}]
+    groups.append({"params": [p for n, p in model.named_parameters() if "out" not in n], "lr": 0.0})
+    engine, before = zt.Engine(model, groups), bits(model)
+    refused("rates of which one is wrong", "lr is -1", lambda: engine.set_rates([1.0, -1.0]))
+    one_step(engine)
+    check("then none changes", bits(model) == before)
+    model = torch.nn.Linear(3, 2)
+    model.none = torch.nn.Parameter(torch.zeros(0))
+    engine = zt.Engine(model, {"lr": 0.1})
+    with engine.micro_batch():
+        engine.backward(model(torch.ones(1, 3)).sum() + model.none.sum())
+    check("a parameter without elements", engine.step().norm > 0)
+
+
+# ---- Of one rank ---------------------------------------------------------------------------------
+
+
+def settings_of(rank, world, others):
+    zt.Engine(Net(), {"lr": 0.01, **others.get("optimizer", {})}) if rank == 0 else zt.Engine(
+        Net(torch.float64 if others.get("dtype") else torch.float32),
+        {"lr": 0.01, **others.get("numbers", {})},
+        **others.get("more", {}),
+    )
 
 
 def leaves(rank, world):
@@ -318,11 +481,42 @@ def leaves(rank, world):
     engine.step()
 
 
-def mistakes_of_one_rank():
-    found = on_ranks(2, other_bucket)
-    check("another bucket on one rank is named", any("bucket" in one for one in found), found)
+def closes(rank, world):
+    engine = one_step(new(timeout_s=20.0))
+    if rank == 0:
+        one_step(engine)
+    engine.close()
+
+
+def groups_apart(rank, world):
+    """Ranks 0 and 1, 1 and 2 are groups; each of the ends makes an engine, rank 1 none."""
+    groups = [dist.new_group([0, 1]), dist.new_group([1, 2])]
+    if rank == 1:
+        return "none"
+    zt.Engine(Net(), group=groups[rank // 2], timeout_s=3.0)
+
+
+def of_one_rank():
+    for name, others, text in (
+        ("bucket", {"more": {"bucket": 65}}, "bucket is 16777216 on rank 0 and 65 on rank 1"),
+        ("stage", {"more": {"stage": 1}}, "stage is 2 on rank 0 and 1 on rank 1"),
+        ("rate", {"numbers": {"lr": 0.02}}, "lr of optimizer group 0 is 0.01 on rank 0 and 0.02"),
+        ("refused dtype", {"dtype": "float64"}, "rank 1: Engine: embed.weight is torch.float64"),
+        ("refused number", {"numbers": {"rho": 1}}, "rank 1: Engine: an optimizer of kind"),
+    ):
+        found = on_ranks(2, settings_of, others)
+        check(
+            f"another {name} is named on both ranks", all(text in str(one) for one in found), found
+        )
     found = on_ranks(2, leaves)
     check("a rank that has left ends the other one", "rank 0" in found[0], found)
+    found = on_ranks(2, closes)
+    check(
+        "a rank that closes early is named", "rank 1 has ended its engine" in str(found[0]), found
+    )
+    check("and knows who is not done", "rank 0 is in step 1" in str(found[1]), found)
+    found = on_ranks(3, groups_apart)
+    check("engines of different groups do not meet", all(found) and found[1] == "none", found)
 
 
 def main():
@@ -330,8 +524,11 @@ def main():
     laws()
     against_torch()
     overflows()
-    mistakes()
-    mistakes_of_one_rank()
+    wrong_calls()
+    changed_models()
+    wrong_arguments()
+    lives()
+    of_one_rank()
     return 1 if failed else 0
 
 

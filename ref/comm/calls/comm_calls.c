@@ -6,7 +6,8 @@
 
 enum { MOST_PIECE = 1 << 22 }; /* bytes of a rank's part of an all-reduce at a time */
 
-/* What a rank is about to do. */
+/* What a rank is about to do. phase: LEAVES: it ends its engine. */
+enum { LEAVES = -1 };
 typedef struct signature {
   zp_op op;
   int64_t step;
@@ -71,6 +72,10 @@ static int agree(zp_calls *c, const zp_request *q, zp_error *err)
   if (c->t.all_gather(c->t.ctx, &c->own, c->all, sizeof c->own)) return broken_op(c, q, err);
   for (int32_t r = 0; r < c->world; r++) {
     if (same(&c->own, &c->all[r])) continue;
+    if (c->all[r].phase == LEAVES)
+      return zp_fail(err, ZP_E_MISMATCH, c->rank,
+                     "rank %d is in step %lld, and rank %d has ended its engine (LEDG-2)",
+                     (int)c->rank, (long long)c->own.step, (int)r);
     zp_op_describe(&c->own.op, mine, sizeof mine);
     zp_op_describe(&c->all[r].op, other, sizeof other);
     return zp_fail(err, ZP_E_MISMATCH, c->rank,
@@ -183,10 +188,25 @@ int zp_calls_broadcast_bytes(zp_calls *c, void *data, int64_t bytes, zp_error *e
   return broken(c, "broadcasting from rank 0, outside the programs", 0, err);
 }
 
+/* phase: what this rank does, which all others do, too. */
+static int gather_phases(zp_calls *c, int32_t phase, zp_error *err)
+{
+  memset(&c->own, 0, sizeof c->own);
+  c->own.phase = phase;
+  if (c->t.all_gather(c->t.ctx, &c->own, c->all, sizeof c->own))
+    return broken(c, "waiting for all ranks, outside the programs", 0, err);
+  for (int32_t r = 0; r < c->world; r++)
+    if (c->all[r].phase != phase)
+      return zp_fail(err, ZP_E_MISMATCH, c->rank,
+                     "rank %d %s, and rank %d is in step %lld (LEDG-2)", (int)c->rank,
+                     phase == LEAVES ? "has ended its engine" : "loads a checkpoint", (int)r,
+                     (long long)c->all[r].step);
+  return 0;
+}
+
 int zp_calls_barrier(zp_calls *c, zp_error *err)
 {
-  if (c->t.all_gather(c->t.ctx, &c->own, c->all, sizeof c->own) == 0) return 0;
-  return broken(c, "waiting for all ranks, outside the programs", 0, err);
+  return gather_phases(c, ZP_PHASE_LOAD, err);
 }
 
 /* ---- Joining and leaving --------------------------------------------------------------------- */
@@ -219,7 +239,7 @@ int zp_calls_start(zp_calls **out, const zp_transport *t, int32_t rank, int32_t 
 
 int zp_calls_stop(zp_calls *c, zp_error *err)
 {
-  if (zp_calls_barrier(c, err)) return err->status;
+  if (gather_phases(c, LEAVES, err)) return err->status;
   release(c);
   return 0;
 }
