@@ -236,7 +236,7 @@ class Engine:
         self.model, self.micro_batches = model, micro_batches
         self.last: State | None = None
         settings = dict(stage=stage, micro_batches=micro_batches, reduce=reduce, bucket=bucket)
-        settings |= dict(clip=clip, scale=scale)  # type: ignore[dict-item]
+        settings |= dict(clip=clip, scale=scale)
         try:
             made = _described(
                 self._own, lambda: _Description(model, optimizer, **settings), self.rank, world
