@@ -17,6 +17,7 @@ from . import _native
 DTYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}  # ZP_F32, ZP_BF16, ZP_F16
 NAME = 47  # bytes of an entry's name
 REDUCE = {"ordered": 0, "exact": 1}  # zp_reduce
+NUMBERS = ("lr", "weight_decay", "beta1", "beta2", "eps", "momentum")  # of an optimizer group
 KINDS = {"sgd": 0, "adamw": 1}  # ZP_OPTIM_SGD, ZP_OPTIM_ADAMW
 
 _pointer, _int, _long, _double = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_double
@@ -30,6 +31,7 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_binding_new": (_pointer, [_int, _int, _int, _int, _int, _long, _long]),
     "zp_binding_param": (_int, [_pointer, _text, _long, _int, _int, _int, _pointer]),
     "zp_binding_optimizer": (_int, [_pointer, _int, _int, *[_double] * 6]),
+    "zp_binding_numbers": (None, [_pointer, _int, ctypes.POINTER(_double)]),
     "zp_binding_rates": (_int, [_pointer, _int, ctypes.POINTER(_double)]),
     "zp_binding_clip": (_int, [_pointer, _double, _double]),
     "zp_binding_scale": (_int, [_pointer, _int, _int, _int, _int, _long, _int, _int]),
@@ -228,9 +230,14 @@ class Native:
         raise EngineError(message) from cause
 
     def optimizer(self, group: int, kind: str, values: dict[str, float]) -> None:
-        names = ("lr", "weight_decay", "beta1", "beta2", "eps", "momentum")
-        numbers = [float(values.get(name, 0.0)) for name in names]
+        numbers = [float(values.get(name, 0.0)) for name in NUMBERS]
         self.check(self.lib.zp_binding_optimizer(self._binding, group, KINDS[kind], *numbers))
+
+    def numbers(self, group: int) -> dict[str, float]:
+        """What optimizer() has set, or load() has read."""
+        found = (_double * len(NUMBERS))()
+        self.lib.zp_binding_numbers(self._binding, group, found)
+        return dict(zip(NUMBERS, found, strict=True))
 
     def rates(self, rates: Sequence[float]) -> None:
         n = len(rates)

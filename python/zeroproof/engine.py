@@ -17,13 +17,14 @@ import contextlib
 import datetime
 import math
 import os
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
-from ._engine import DTYPES, KINDS, REDUCE, EngineError, Entry, Native, State, Transport
+from ._engine import DTYPES, KINDS, NUMBERS, REDUCE, EngineError, Entry, Native, State, Transport
 
 BUCKET = 1 << 24  # elements
 GROUPS = 8  # ZP_HYPER_GROUPS
@@ -40,7 +41,7 @@ def _numbers(kind: str, given: Mapping[str, Any]) -> dict[str, float]:
             values["beta1"], values["beta2"] = (float(b) for b in value)
         elif name in values and not name.startswith("beta"):
             values[name] = float(value)
-        elif name not in ("kind", "params", "initial_lr"):
+        elif name not in ("kind", "params", "initial_lr", "param_names"):
             known = ", ".join([*(n for n in values if not n.startswith("beta")), "kind", "params"])
             raise ValueError(
                 f"Engine: an optimizer of kind '{kind}' has no '{name}'; it has {known}"
@@ -180,6 +181,34 @@ def _described(
     return found
 
 
+class EngineOptimizer(torch.optim.Optimizer):
+    """The engine as a torch Optimizer, for learning rate schedulers and training loops: step() is
+    the engine's, zero_grad() has nothing to do, and the numbers in param_groups are those of the
+    next step. Its state_dict has them alone: Engine.save() has the state."""
+
+    def __init__(self, engine: Engine, groups: list[dict[str, Any]]) -> None:
+        self._engine = weakref.ref(engine)
+        super().__init__(groups, {})
+
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Engine.step(). closure: None."""
+        engine = self._engine()
+        if closure is not None or engine is None:
+            raise ValueError("EngineOptimizer: step() takes no closure, and needs its engine")
+        engine.step()
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        pass
+
+
+def _torch_numbers(kind: str, numbers: Mapping[str, float]) -> dict[str, Any]:
+    """Numbers of an optimizer group as torch's param_groups have them."""
+    if kind == "sgd":
+        return {name: numbers[name] for name in SGD}
+    betas = (numbers["beta1"], numbers["beta2"])
+    return {**{name: numbers[name] for name in ("lr", "weight_decay", "eps")}, "betas": betas}
+
+
 class Engine:
     """A model whose parameters, gradients and optimizer state the engine owns.
 
@@ -197,6 +226,9 @@ class Engine:
         2^16), which models with parameters in fp16 have by default; others have 1. group: the
         process group of all ranks that train; None: all ranks, or this process alone if it was not
         started by torchrun. timeout_s: how long a rank waits for another one.
+
+    optimizer (attribute): a torch Optimizer, for torch.optim.lr_scheduler. last: what the last step
+    returned, or None.
 
     The arguments are the same on all ranks. Engine(), step(), save(), load() and close() are called
     by all ranks. Raises ValueError for arguments that are refused, and EngineError otherwise. After
@@ -262,6 +294,7 @@ class Engine:
             raise
         self._named, self._first_scale = made.named, made.scale
         self._take_over(native)
+        self._make_optimizer(made)
         self._begin()
 
     def _take_over(self, native: Native) -> None:
@@ -274,6 +307,20 @@ class Engine:
             if p.requires_grad:
                 self._hooks.append(p.register_post_accumulate_grad_hook(self._hook(j)))
         self._versions = [p._version for p in self._parameters]
+
+    def _make_optimizer(self, made: _Description) -> None:
+        self._kinds = [kind for kind, _ in made.groups]
+        self.optimizer = EngineOptimizer(
+            self,
+            [
+                {
+                    "params": [p for p in self._parameters if made.group_of.get(id(p)) == number],
+                    "kind": kind,
+                    **_torch_numbers(kind, numbers),
+                }
+                for number, (kind, numbers) in enumerate(made.groups)
+            ],
+        )
 
     def _begin(self) -> None:
         """Of a step."""
@@ -405,6 +452,19 @@ class Engine:
         """The learning rates of the next steps, one for each optimizer group. Call it before
         step(). If one is refused, none changes."""
         self._open().rates([float(lr) for lr in rates])
+        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
+            group["lr"] = float(lr)
+
+    def _take_numbers(self, native: Native) -> None:
+        """What a scheduler has written into param_groups."""
+        if len(self.optimizer.param_groups) != len(self._kinds):
+            raise self._error("a parameter group was added after Engine()")
+        for number, (kind, group) in enumerate(
+            zip(self._kinds, self.optimizer.param_groups, strict=True)
+        ):
+            numbers = {**dict.fromkeys(NUMBERS, 0.0), **_numbers(kind, group)}
+            if numbers != native.numbers(number):
+                native.optimizer(number, kind, numbers)
 
     def _changed(self) -> None:
         """The engine has written the parameters: a backward of an older forward is an error."""
@@ -419,6 +479,7 @@ class Engine:
             raise self._error("step() within micro_batch()")
         if self._mb != self.micro_batches:
             raise self._error(f"step() after {self._mb} of {self.micro_batches} micro-batches")
+        self._take_numbers(native)
         native.step()
         self._begin()
         self._changed()
@@ -445,6 +506,8 @@ class Engine:
         if not os.path.isdir(folder):
             raise self._error(f"there is no folder {os.fspath(folder)}")
         native.load(os.fspath(folder))
+        for number, group in enumerate(self.optimizer.param_groups):
+            group.update(_torch_numbers(self._kinds[number], native.numbers(number)))
         self._changed()
         self.last = native.get()
 

@@ -93,6 +93,13 @@ int zp_binding_optimizer(zp_binding *b, int32_t group, int32_t kind, double lr, 
   return set_hyper(b);
 }
 
+void zp_binding_numbers(const zp_binding *b, int32_t group, double number[6])
+{
+  const zp_optim *o = &b->o.hyper.optim[group];
+  const double numbers[6] = {o->lr, o->weight_decay, o->beta1, o->beta2, o->eps, o->momentum};
+  memcpy(number, numbers, sizeof numbers);
+}
+
 int zp_binding_rates(zp_binding *b, int32_t n, const double *lr)
 {
   if (n < 0 || n > b->o.hyper.groups) return ZP_E_REFUSED;

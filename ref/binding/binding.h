@@ -28,6 +28,9 @@ int zp_binding_param(zp_binding *b, const char *name, int64_t numel, int32_t gro
 int zp_binding_optimizer(zp_binding *b, int32_t group, int32_t kind, double lr, double weight_decay,
                          double beta1, double beta2, double eps, double momentum);
 
+/* lr, weight_decay, beta1, beta2, eps and momentum of group `group`, as the next step has them. */
+void zp_binding_numbers(const zp_binding *b, int32_t group, double number[6]);
+
 /* Learning rates of the next step, of groups 0 to n - 1: all of them, or none if one is refused. */
 int zp_binding_rates(zp_binding *b, int32_t n, const double *lr);
 

@@ -11,6 +11,7 @@ import traceback
 import unittest.mock
 
 import torch
+import torch._dynamo  # noqa: F401  (torch.optim imports it, or every child would)
 import torch.distributed as dist
 import zeroproof.torch as zt
 from torch.nn import functional
@@ -191,6 +192,34 @@ def against_torch():
     check("a step of AdamW is that of torch.optim.AdamW", worst <= 1 and moved > 0.009, worst)
     check("gradients are gone", all(p.grad is None for p in model.parameters()))
     engine.close()
+
+
+def scheduled(rank, world, by_torch):
+    """A cosine schedule by torch's scheduler, or by the rates that it gives."""
+    model = Net()
+    engine = zt.Engine(model, {"lr": 0.01}, stage=1)
+    plain = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.01)
+    optimizer = engine.optimizer if by_torch else plain
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, 4)
+    for step in range(3):
+        with engine.micro_batch():
+            x, y = batch(step, rank)
+            engine.backward(functional.mse_loss(model(x, rare=True), y))
+        if not by_torch:
+            engine.set_rates([plain.param_groups[0]["lr"]])
+            engine.step()
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
+    rate = engine.optimizer.param_groups[0]["lr"]
+    engine.close()
+    return rate, bits(model)
+
+
+def schedules():
+    torch_s, own = on_ranks(2, scheduled, True), on_ranks(2, scheduled, False)
+    check("a scheduler of torch sets the rates", torch_s[0][1] == own[0][1] == own[1][1], own[0][0])
+    check("which changed", torch_s[0][0] < 0.005, torch_s[0][0])
 
 
 def overflow(rank, world):
@@ -524,6 +553,7 @@ def main():
     laws()
     against_torch()
     overflows()
+    schedules()
     wrong_calls()
     changed_models()
     wrong_arguments()
