@@ -60,7 +60,7 @@ while read -r sums stage m gradients ratio launches; do
     ".[$i] | .launches.bound == 2 * .buckets + 2 * .micro_batches * .buckets + 10"
   i=$((i + 1))
 done <"$tmp/rows"
-[ $i -eq 6 ]
+[ $i -eq 7 ]
 verdict $? every_row_has_a_verdict "$i rows"
 
 # ---- Other configurations
