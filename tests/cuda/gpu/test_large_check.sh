@@ -50,5 +50,5 @@ found a_sum_at_another_element add_packed packed.h \
 found a_mean_of_another_element mean_packed packed.h \
   's/n, from + slab.first + x/n, from % 700 + slab.first + x/'
 found limbs_of_another_element unpack_sums packed.h \
-  's/else zp_unpack_one(limb, p->packed, p->n, run->at/& % 700/'
+  's/else zp_unpack_one(limb, p->packed, p->f16, p->n, run->at/& % 700/'
 finish
