@@ -92,6 +92,7 @@ static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
   zp_memory_run run[RUNS];
   zp_squares_params p = {.divisor = r->cfg->micro_batches * r->cfg->dp,
                          .packed = packed ? zp_sums_of(r, op->flat, op->bucket) : NULL,
+                         .f16 = zp_gradients_of(r, op->flat) == ZP_F16,
                          .n = here.count,
                          .tally = &d->tally,
                          .nonfinite = &r->nonfinite};
