@@ -13,6 +13,7 @@ import torch
 import torch.distributed as dist
 
 from . import _native
+from ._alarm import WAITS, Alarms
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}  # ZP_F32, ZP_BF16, ZP_F16
 NAME = 47  # bytes of an entry's name
@@ -90,13 +91,15 @@ def tensor_at(address: int, numel: int, dtype: torch.dtype, owner: object = None
 
 class Transport:
     """zp_transport over a process group. The engine calls it from the thread that calls the engine.
-    An exception becomes the transport's error, and is kept. left: all ranks have ended their
-    engines, and this one's memory alone remains."""
+    An exception becomes the transport's error, and is kept. most_s: of one call. left: all ranks
+    have ended their engines, and this one's memory alone remains. ended: no collective that was
+    given up goes on; otherwise the group must not be destroyed."""
 
-    def __init__(self, group: dist.ProcessGroup) -> None:
+    def __init__(self, group: dist.ProcessGroup, alarms: Alarms, most_s: float) -> None:
         self.group, self.world = group, dist.get_world_size(group)
+        self.alarms, self.most_s = alarms, most_s
         self.error: BaseException | None = None
-        self.left = False
+        self.left, self.ended = False, True
         self._why = ctypes.create_string_buffer(b"", 512)
         self.functions = (
             MOVE(self._all_gather),
@@ -106,39 +109,49 @@ class Transport:
             ALARM(lambda *_: None),
         )
 
-    def _guarded(self, run: Callable[[], object]) -> int:
+    def _guarded(self, run: Callable[[], Any]) -> int:
+        """run: starts a collective."""
+        doing, self.alarms.doing = self.alarms.doing, WAITS
+        work: Any = None
         try:
-            run()
+            work = run()
+            if work is not None:
+                self.alarms.wait(work, self.most_s)
         except BaseException as error:  # no exception may leave a callback of C
             self.error = error
-            text = f"{type(error).__name__}: {error}".replace("\n", " ")
-            self._why.value = text.encode("utf-8", "replace")[:500]
+            self.ended = work is None or work.is_completed()
+            if not self.ended:  # gloo's threads use them until the process ends
+                for used in (work, self.group):
+                    ctypes.pythonapi.Py_IncRef(ctypes.py_object(used))
+            self._why.value = self.alarms.explain(error).encode("utf-8", "replace")[:500]
             return 1
+        finally:
+            self.alarms.doing = doing
         return 0
 
     def _all_gather(self, _: object, send: int, recv: int, size: int) -> int:
-        def run() -> None:
+        def run() -> Any:
             mine = tensor_at(send, size, torch.uint8)
             all_of = tensor_at(recv, self.world * size, torch.uint8)
             if self.left:
                 all_of.view(self.world, size).copy_(mine)
-            else:
-                gather(all_of, mine, group=self.group)
+                return None
+            return gather(all_of, mine, group=self.group, async_op=True)
 
         return self._guarded(run)
 
     def _all_to_all(self, _: object, send: int, recv: int, size: int) -> int:
-        def run() -> None:
+        def run() -> Any:
             mine = tensor_at(send, self.world * size, torch.uint8)
             parts = tensor_at(recv, self.world * size, torch.uint8)
-            dist.all_to_all_single(parts, mine, group=self.group)
+            return dist.all_to_all_single(parts, mine, group=self.group, async_op=True)
 
         return self._guarded(run)
 
     def _broadcast(self, _: object, data: int, size: int, root: int) -> int:
-        def run() -> None:
+        def run() -> Any:
             held = tensor_at(data, size, torch.uint8)
-            dist.broadcast(held, group=self.group, group_src=root)
+            return dist.broadcast(held, group=self.group, group_src=root, async_op=True)
 
         return self._guarded(run)
 

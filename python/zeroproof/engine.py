@@ -24,6 +24,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from ._alarm import Alarms, text_of
 from ._engine import DTYPES, KINDS, NUMBERS, REDUCE, EngineError, Entry, Native, State, Transport
 
 BUCKET = 1 << 24  # elements
@@ -154,10 +155,17 @@ class _Description:
         return facts
 
 
+def _store() -> Any:
+    """The store that init_process_group has made, or was given."""
+    return dist.distributed_c10d._get_default_store()
+
+
 def _described(
     group: dist.ProcessGroup | None, make: Callable[[], _Description], rank: int, world: int
-) -> _Description:
-    """make(), if it succeeds on all ranks with the same facts. All ranks raise the same error."""
+) -> tuple[_Description, int]:
+    """make(), if it succeeds on all ranks with the same facts, and the engine's number, which is
+    new and the same on all ranks. All ranks raise the same error."""
+    number = _store().add("zeroproof engines", 1) if group is not None and rank == 0 else 0
     found: _Description | None = None
     error = ""
     try:
@@ -166,19 +174,19 @@ def _described(
         error = str(refused)
     if group is not None:
         said: list[Any] = [None] * world
-        dist.all_gather_object(said, (error, found.facts() if found else {}), group=group)
-        failed = [(r, text) for r, (text, _) in enumerate(said) if text]
+        dist.all_gather_object(said, (error, found.facts() if found else {}, number), group=group)
+        failed = [(r, text) for r, (text, _, _) in enumerate(said) if text]
         if failed:
             raise ValueError(f"rank {failed[0][0]}: {failed[0][1]}")
-        first = said[0][1]
-        for r, (_, facts) in enumerate(said):
+        _, first, number = said[0]
+        for r, (_, facts, _) in enumerate(said):
             for name in [*first, *facts]:
                 here, there = first.get(name, "missing"), facts.get(name, "missing")
                 if here != there:
                     raise ValueError(f"Engine: {name} is {here} on rank 0 and {there} on rank {r}")
     if found is None:
         raise ValueError(error)
-    return found
+    return found, number
 
 
 class EngineOptimizer(torch.optim.Optimizer):
@@ -262,6 +270,8 @@ class Engine:
                 timeout=datetime.timedelta(seconds=timeout_s),
                 use_local_synchronization=True,  # groups of others do not count
             )
+        self._alarms: Alarms | None = None
+        self._transport: Transport | None = None
         self._native: Native | None = None
         self._hooks: list[Any] = []
         self._parameters: list[Any] = []
@@ -270,9 +280,13 @@ class Engine:
         settings = dict(stage=stage, micro_batches=micro_batches, reduce=reduce, bucket=bucket)
         settings |= dict(clip=clip, scale=scale)
         try:
-            made = _described(
+            made, number = _described(
                 self._own, lambda: _Description(model, optimizer, **settings), self.rank, world
             )
+            if self._own is not None:
+                prefix = f"zeroproof engine {number}"
+                self._alarms = Alarms(_store(), prefix, self.rank, world)
+                self._transport = Transport(self._own, self._alarms, 1.5 * timeout_s + 5)
             native = Native(
                 made.entries(),
                 rank=self.rank,
@@ -282,7 +296,7 @@ class Engine:
                 precision=made.precision,
                 micro_batches=micro_batches,
                 bucket=bucket,
-                transport=Transport(self._own) if self._own else None,
+                transport=self._transport,
             )
             for number, (kind, numbers) in enumerate(made.groups):
                 native.optimizer(number, kind, numbers)
@@ -329,9 +343,12 @@ class Engine:
         self._lent: dict[int, torch.Tensor] = {}  # of this micro-batch, also of a failed attempt
 
     def _leave_group(self) -> None:
-        if self._own is not None:
+        if self._alarms is not None:
+            self._alarms.close()
+            self._alarms = None
+        if self._own is not None and (self._transport is None or self._transport.ended):
             dist.destroy_process_group(self._own)
-            self._own = None
+        self._own = None
 
     # ---- Checks ----------------------------------------------------------------------------------
 
@@ -341,9 +358,14 @@ class Engine:
     def _name(self, j: int) -> str:
         return list(self._named)[j]
 
+    def _steps(self) -> int:
+        return self.last.steps if self.last else 0
+
     def _open(self) -> Native:
         if self._native is None:
             raise self._error("the engine is closed")
+        if self._alarms is not None and self._alarms.verdict:
+            raise self._error(self._alarms.verdict)
         return self._native
 
     def _check_model(self) -> None:
@@ -396,6 +418,12 @@ class Engine:
 
         return arrived
 
+    def _doing(self, what: str, note: str = "") -> None:
+        """For the other ranks, if they wait for this one in vain."""
+        if self._alarms is not None:
+            self._alarms.doing = what
+            self._alarms.note(note)
+
     @contextlib.contextmanager
     def micro_batch(self) -> Iterator[int]:
         """Forward and any number of backwards of the next micro-batch, whose number it gives.
@@ -410,8 +438,13 @@ class Engine:
             )
         self._check_model()
         self._inside, self._losses, self._held = True, [], {}
+        where = f"micro-batch {self._mb} of step {self._steps()}"
+        self._doing(f"was in {where}")
         try:
             yield self._mb
+        except BaseException as error:
+            self._doing(f"had left {where}", f"an exception in {where}: {text_of(error)}")
+            raise
         finally:
             self._inside = False
         if not self._losses:
@@ -428,6 +461,7 @@ class Engine:
                 native.unused(j, self._mb)
         self._held, self._lent = {}, {}
         self._mb += 1
+        self._doing(f"had ended {where}")
 
     def backward(self, loss: torch.Tensor) -> None:
         """Gradients of a loss: the mean over the micro-batch, which is not divided by the number of
@@ -480,10 +514,12 @@ class Engine:
         if self._mb != self.micro_batches:
             raise self._error(f"step() after {self._mb} of {self.micro_batches} micro-batches")
         self._take_numbers(native)
+        self._doing(f"was in step {self._steps()}")
         native.step()
         self._begin()
         self._changed()
         self.last = native.get()
+        self._doing(f"had ended step {self._steps() - 1}")
         return self.last
 
     # ---- Checkpoints -----------------------------------------------------------------------------

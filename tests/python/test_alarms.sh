@@ -1,0 +1,8 @@
+#!/bin/sh
+# A rank that ends, however, ends the other ranks of zeroproof.torch.Engine with its number.
+# inputs: build/libzeroproof.so.* build/libzeroproof_engine.so python tests/fixtures/lib.sh
+# inputs: tests/python conformance/locks @venv:torch-2.13.0
+cd "$(dirname "$0")/../.." || exit 3
+. tests/python/lib.sh
+"$python" -W ignore tests/python/alarm_test.py
+exit $(($? | bad))
