@@ -20,6 +20,7 @@ NAME = 47  # bytes of an entry's name
 REDUCE = {"ordered": 0, "exact": 1}  # zp_reduce
 NUMBERS = ("lr", "weight_decay", "beta1", "beta2", "eps", "momentum")  # of an optimizer group
 KINDS = {"sgd": 0, "adamw": 1}  # ZP_OPTIM_SGD, ZP_OPTIM_ADAMW
+STATES = {"master": 6, "moment1": 7, "moment2": 8}  # ZP_WHAT_MASTER, _MOMENT1, _MOMENT2
 
 _pointer, _int, _long, _double = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_double
 _text = ctypes.c_char_p
@@ -50,6 +51,9 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_engine_loss": (_int, [_pointer, _long, _pointer, _pointer]),
     "zp_engine_step": (_int, [_pointer, _pointer]),
     "zp_engine_save": (_int, [_pointer, _text]),
+    "zp_engine_held": (_int, [_pointer, _int, _long, *[ctypes.POINTER(_long)] * 2]),
+    "zp_engine_read_state": (_int, [_pointer, _int, _int, _long, _long, _pointer]),
+    "zp_engine_write_state": (_int, [_pointer, _int, _int, _long, _long, _pointer]),
 }
 _library: ctypes.CDLL | None = None
 # its newer name, which not all versions have
@@ -311,6 +315,41 @@ class Native:
         self.check(self.lib.zp_binding_get(self._binding, numbers, ledger))
         steps, norm, clip, scale, loss, skipped = numbers
         return State(int(steps), norm, clip, scale, loss, bool(skipped), tuple(ledger))
+
+    def held(self, j: int) -> list[tuple[int, int]]:
+        """(first element, elements) of each run of entry j whose master and moments this rank
+        holds: all of it at stage 0, none of a frozen one. The same from open() to the end."""
+        found, at = list[tuple[int, int]](), 0
+        offset, count = _long(), _long()
+        while True:
+            self.lib.zp_engine_held(self.engine, j, at, ctypes.byref(offset), ctypes.byref(count))
+            if count.value == 0:
+                return found
+            found.append((offset.value, count.value))
+            at = offset.value + count.value
+
+    def read_state(self, j: int, state: str) -> list[tuple[int, torch.Tensor]]:
+        """(first element, fp32 values) of each run of held(j). state: "master", "moment1" (AdamW's
+        exp_avg, SGD's momentum buffer) or "moment2" (AdamW's exp_avg_sq). Not collective; between
+        steps: before the first lent(), ready(), unused() or loss() of the next one."""
+        runs = [(offset, torch.empty(count)) for offset, count in self.held(j)]
+        for offset, values in runs:
+            self.check(
+                self.lib.zp_engine_read_state(
+                    self.engine, j, STATES[state], offset, values.numel(), values.data_ptr()
+                )
+            )
+        return runs
+
+    def write_state(self, j: int, state: str, offset: int, values: torch.Tensor) -> None:
+        """Replaces elements from `offset` on, all held by this rank; as read_state(). At stage 0
+        all ranks write the same. values: fp32, contiguous. A parameter has its new master's value
+        after the next step that is not skipped."""
+        self.check(
+            self.lib.zp_engine_write_state(
+                self.engine, j, STATES[state], offset, values.numel(), values.data_ptr()
+            )
+        )
 
     def save(self, folder: str) -> None:
         self.check(self.lib.zp_engine_save(self.engine, folder.encode()))

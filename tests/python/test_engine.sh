@@ -4,5 +4,6 @@
 # inputs: tests/python conformance/locks @venv:torch-2.13.0
 cd "$(dirname "$0")/../.." || exit 3
 . tests/python/lib.sh
-"$python" -W ignore tests/python/engine_test.py
-exit $(($? | bad))
+"$python" -W ignore tests/python/engine_test.py || bad=1
+"$python" -W ignore tests/python/state_test.py || bad=1
+exit "$bad"
