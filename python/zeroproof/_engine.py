@@ -28,6 +28,7 @@ MOVE = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, _pointer, _long)
 BROADCAST = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, _long, _int)
 WHY = ctypes.CFUNCTYPE(_pointer, _pointer)
 ALARM = ctypes.CFUNCTYPE(None, _pointer, _int, _text)
+ENTERING = ctypes.CFUNCTYPE(None, _text, _text, _text, _long, _int, _text)
 
 SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_binding_new": (_pointer, [_int, _int, _int, _int, _int, _long, _long]),
@@ -38,6 +39,7 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_binding_clip": (_int, [_pointer, _double, _double]),
     "zp_binding_scale": (_int, [_pointer, _int, _int, _int, _int, _long, _int, _int]),
     "zp_binding_open": (_int, [_pointer, MOVE, MOVE, BROADCAST, WHY, ALARM, _pointer]),
+    "zp_binding_watch": (None, [_pointer, ENTERING]),
     "zp_binding_engine": (_pointer, [_pointer]),
     "zp_binding_load": (_int, [_pointer, _text]),
     "zp_binding_why": (_int, [_pointer, ctypes.POINTER(_text)]),
@@ -191,6 +193,7 @@ class Owner:
 
     def __init__(self, binding: int, transport: Transport | None) -> None:
         self.lib, self.binding, self.transport = library(), binding, transport
+        self.entering: Any = None
 
     def __del__(self) -> None:
         if self.transport:
@@ -198,8 +201,22 @@ class Owner:
         self.lib.zp_binding_close(self.binding)
 
 
+class Entered(NamedTuple):
+    """A communication of this rank with all others. redop: "" without a reduction; count: elements,
+    of one part of a reduce_scatter, all_gather or gather; root: a rank, or -1."""
+
+    op: str
+    redop: str
+    dtype: str
+    count: int
+    root: int
+    what: str
+
+
 class Native:
     """One rank's engine."""
+
+    watch: Callable[[Entered], None] | None = None  # called before each communication, from open()
 
     def __init__(
         self,
@@ -279,6 +296,15 @@ class Native:
             functions = (MOVE(), MOVE(), BROADCAST(), WHY(), ALARM())
         self.check(self.lib.zp_binding_open(self._binding, *functions, None))
         self.engine = self.lib.zp_binding_engine(self._binding)
+        watch = self.watch
+        if watch is not None:
+
+            def entering(*given: Any) -> None:
+                texts = [x.decode() if isinstance(x, bytes) else x for x in given]
+                watch(Entered(*texts))
+
+            self.owner.entering = ENTERING(entering)
+            self.lib.zp_binding_watch(self._binding, self.owner.entering)
 
     def _at(self, address: int, j: int) -> torch.Tensor:
         first = self.entries[j].first

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../engine/checkpoint.h"
+#include "../engine/cursor.h"
 #include "../engine_mpi/engine_state.h"
 
 typedef struct entry_name {
@@ -20,6 +21,8 @@ struct zp_binding {
   zp_engine_options o;
   zp_engine *e;
   zp_error err;
+  zp_hook hook;
+  void (*entering)(const char *, const char *, const char *, int64_t, int32_t, const char *);
 };
 
 zp_binding *zp_binding_new(int32_t rank, int32_t world, int32_t stage, int32_t reduce,
@@ -143,6 +146,23 @@ int zp_binding_open(zp_binding *b, int (*all_gather)(void *, const void *, void 
   (void)zp_engine_create(&b->e, &b->o, &b->err);
   b->o.transport = NULL; /* the engine has a copy */
   return b->err.status;
+}
+
+static void before_op(void *ctx, zp_rank *r, zp_op *op)
+{
+  const zp_binding *b = ctx;
+  if (!zp_op_communicates(op) || zp_block_group_size(&r->block, op->group, op->key) == 1) return;
+  b->entering(zp_op_name(op->kind), op->redop == ZP_RED_NONE ? "" : zp_redop_name(op->redop),
+              zp_dtype_name(op->dtype), op->count, op->root, zp_what_name(op->what));
+}
+
+void zp_binding_watch(zp_binding *b,
+                      void (*entering)(const char *op, const char *redop, const char *dtype,
+                                       int64_t count, int32_t root, const char *what))
+{
+  b->entering = entering;
+  b->hook = (zp_hook){b, before_op, NULL};
+  b->e->rank->hook = &b->hook;
 }
 
 zp_engine *zp_binding_engine(zp_binding *b)

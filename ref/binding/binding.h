@@ -51,6 +51,14 @@ int zp_binding_open(zp_binding *b, int (*all_gather)(void *, const void *, void 
 /* As zp_engine_load: the checkpoint's hyperparameters become the description's. */
 int zp_binding_load(zp_binding *b, const char *dir);
 
+/* After zp_binding_open: `entering` is called before each communication of this rank with others,
+ * in their order, and calls no function of the engine: the operation, the reduction ("" without
+ * one), dtype, elements (of one part: reduce_scatter, all_gather, gather), root's rank or -1, and
+ * what is sent. */
+void zp_binding_watch(zp_binding *b,
+                      void (*entering)(const char *op, const char *redop, const char *dtype,
+                                       int64_t count, int32_t root, const char *what));
+
 /* NULL before zp_binding_open. */
 zp_engine *zp_binding_engine(zp_binding *b);
 
