@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 import pathlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -280,13 +281,18 @@ class Native:
     def clip(self, most: float, eps: float) -> None:
         self.check(self.lib.zp_binding_clip(self._binding, most, eps))
 
-    def scale(self, dynamic: bool, log2: int) -> None:
-        """dynamic: the scale is halved by an overflow, and doubled after 2,000 steps without."""
-        least, most = (0, 24) if dynamic else (log2, log2)
-        if self.lib.zp_binding_scale(
-            self._binding, dynamic, log2, min(least, log2), max(most, log2), 2000, 1, 0
-        ):
-            raise ValueError(f"Engine: scale is 2^{log2}; it must be from 2^-126 to 2^126")
+    def scale(self, *, dynamic: bool, first: float, least: float, most: float, **more: int) -> None:
+        """The loss scale, of powers of two. more: window, hysteresis and consecutive: after
+        `hysteresis` overflows (consecutive: in a row) the scale is halved; after `window` steps
+        without one it is doubled."""
+        exponents = [int(math.log2(x)) for x in (first, least, most)]
+        rest = [more["window"], more["hysteresis"], more["consecutive"]]
+        if self.lib.zp_binding_scale(self._binding, dynamic, *exponents, *rest):
+            raise ValueError(
+                f"Engine: a loss scale of {first}, {least} to {most}, window {rest[0]}, hysteresis "
+                f"{rest[1]}: the first must be between the others, all from 2^-126 to 2^126, and "
+                "window and hysteresis at least 1"
+            )
 
     def open(self) -> None:
         """Collective."""

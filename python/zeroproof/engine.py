@@ -31,6 +31,9 @@ BUCKET = 1 << 24  # elements
 GROUPS = 8  # ZP_HYPER_GROUPS
 ADAMW = {"lr": 1e-3, "weight_decay": 0.01, "eps": 1e-8, "beta1": 0.9, "beta2": 0.999}
 SGD = {"lr": 1e-3, "weight_decay": 0.0, "momentum": 0.0}
+# A dynamic loss scale is halved by `hysteresis` overflows, doubled by `window` steps without one.
+SCALE = {"first": 2.0**16, "window": 2000, "hysteresis": 1, "consecutive": False, "least": 1.0}
+SCALE |= {"most": 2.0**24}
 OWNED = "_zeroproof_engine"  # attribute of a parameter that an engine owns
 
 
@@ -74,7 +77,7 @@ class _Description:
                 raise ValueError(f"Engine: {name} is {settings[name]!r}; it must be an int")
         self.precision = self._precision()
         self.groups = self._groups(optimizer)
-        self.dynamic, self.scale = self._scale(settings["scale"])
+        self.scale = self._scale(settings["scale"])
 
     def _groups(self, optimizer: Any) -> list[tuple[str, dict[str, float]]]:
         """kind and numbers of each optimizer group."""
@@ -109,16 +112,30 @@ class _Description:
                 raise ValueError(f"Engine: {name} is trained and in no optimizer group")
         return found
 
-    def _scale(self, scale: float | str | None) -> tuple[bool, float]:
+    def _scale(self, scale: float | str | Mapping[str, Any] | None) -> dict[str, Any]:
+        """The numbers of SCALE, and whether it is dynamic."""
         if scale is None:
             scale = "dynamic" if self.precision == torch.float16 else 1.0
-        if isinstance(scale, str):
-            if scale != "dynamic":
-                raise ValueError(f"Engine: scale is {scale!r}; it must be a number or 'dynamic'")
-            return True, 2.0**16
-        if math.frexp(scale)[0] != 0.5:
-            raise ValueError(f"Engine: scale is {scale}; it must be a power of two")
-        return False, float(scale)
+        if isinstance(scale, str) and scale == "dynamic":
+            scale = {}
+        if isinstance(scale, Mapping):
+            for name in scale:
+                if name not in SCALE:
+                    raise ValueError(f"Engine: scale has no '{name}'; it has {', '.join(SCALE)}")
+            found = {"dynamic": True, **SCALE, **scale}
+        elif isinstance(scale, str):
+            raise ValueError(
+                f"Engine: scale is {scale!r}; it must be a number, 'dynamic' or a dict"
+            )
+        else:
+            found = {"dynamic": False, **SCALE, "first": scale, "least": scale, "most": scale}
+        for name in ("window", "hysteresis"):
+            if not isinstance(found[name], int):
+                raise ValueError(f"Engine: scale's {name} is {found[name]!r}; it must be an int")
+        for name in ("first", "least", "most"):
+            if math.frexp(found[name])[0] != 0.5:
+                raise ValueError(f"Engine: scale is {found[name]}; it must be a power of two")
+        return found
 
     def _precision(self) -> torch.dtype:
         """The dtype of the parameters that are not fp32, or fp32."""
@@ -144,7 +161,7 @@ class _Description:
 
     def facts(self) -> dict[str, Any]:
         """What must be equal on all ranks."""
-        facts = {**self.settings, "scale": (self.dynamic, self.scale)}
+        facts = {**self.settings, "scale": self.scale}
         for number, (kind, numbers) in enumerate(self.groups):
             facts[f"kind of optimizer group {number}"] = kind
             facts.update({f"{n} of optimizer group {number}": x for n, x in numbers.items()})
@@ -231,9 +248,11 @@ class Engine:
     stage: 0, 1 or 2. micro_batches: of each rank in a step. reduce: "exact" or "ordered" (fp32 sums
         in a fixed order, which depend on the number of ranks). bucket: elements of a bucket. clip:
         the largest global norm, or None. scale: the loss scale, a power of two, or "dynamic" (from
-        2^16), which models with parameters in fp16 have by default; others have 1. group: the
-        process group of all ranks that train; None: all ranks, or this process alone if it was not
-        started by torchrun. timeout_s: how long a rank waits for another one.
+        2^16), which models with parameters in fp16 have by default; others have 1. A dict changes
+        numbers of "dynamic": first (2^16), least (1), most (2^24), hysteresis (1: overflows that
+        halve it; consecutive=True: in a row), window (2,000: steps without one that double it).
+        group: the process group of all ranks that train; None: all ranks, or this process alone if
+        it was not started by torchrun. timeout_s: how long a rank waits for another one.
 
     optimizer (attribute): a torch Optimizer, for torch.optim.lr_scheduler. last: what the last step
     returned, or None.
@@ -253,7 +272,7 @@ class Engine:
         reduce: str = "exact",
         bucket: int = BUCKET,
         clip: float | None = None,
-        scale: float | str | None = None,
+        scale: float | str | Mapping[str, Any] | None = None,
         group: dist.ProcessGroup | None = None,
         timeout_s: float = 60.0,
     ) -> None:
@@ -301,12 +320,12 @@ class Engine:
             for number, (kind, numbers) in enumerate(made.groups):
                 native.optimizer(number, kind, numbers)
             native.clip(clip or 0.0, 1e-6)
-            native.scale(made.dynamic, int(math.log2(made.scale)))
+            native.scale(**made.scale)
             native.open()
         except BaseException:
             self._leave_group()
             raise
-        self._named, self._first_scale = made.named, made.scale
+        self._named, self._first_scale = made.named, made.scale["first"]
         self._take_over(native)
         self._make_optimizer(made)
         self._begin()
@@ -449,7 +468,7 @@ class Engine:
             self._inside = False
         if not self._losses:
             raise self._error(f"micro-batch {self._mb} has no engine.backward(loss)")
-        native.loss(self._mb, math.fsum(self._losses))
+        native.loss(self._mb, sum(self._losses))
         for j in reversed(range(len(self._parameters))):
             if not self._parameters[j].requires_grad:
                 continue

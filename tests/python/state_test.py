@@ -1,5 +1,7 @@
-"""Masters and moments of zeroproof.torch.Engine: what each rank holds, as the runs of its shards."""
+"""State of zeroproof.torch.Engine: masters and moments, as the runs of each rank's shards, and the
+numbers of a dynamic loss scale."""
 
+import math
 import sys
 
 import engine_test as common
@@ -121,10 +123,55 @@ def writes():
     )
 
 
+def scales(overflow, **numbers):
+    """The loss scale after each of five steps; of which those in `overflow` are skipped."""
+    engine, found = zt.Engine(common.Net(), {"lr": 0.01}, scale=numbers), []
+    for step in range(5):
+        with engine.micro_batch():
+            for factor in (math.inf, -math.inf) if step in overflow else (1.0,):
+                loss = engine.model(common.batch(step, 0)[0], rare=True).square().sum()
+                engine.backward(loss * factor)
+        state = engine.step()
+        found.append((state.scale, state.skipped))
+    engine.close()
+    return [scale for scale, _ in found], [skipped for _, skipped in found]
+
+
+def dynamic_scales():
+    for name, overflow, numbers, want in (
+        (
+            "doubled by each 2 steps, up to most",
+            (),
+            {"window": 2, "most": 16.0},
+            [8, 8, 16, 16, 16],
+        ),
+        ("halved by an overflow, down to least", (0, 1, 2), {"least": 2.0}, [4, 2, 2, 2, 2]),
+        ("halved by the second overflow", (1, 3), {"hysteresis": 2}, [8, 8, 8, 4, 4]),
+        (
+            "not halved unless they are in a row",
+            (1, 3),
+            {"hysteresis": 2, "consecutive": True},
+            [8, 8, 8, 8, 8],
+        ),
+    ):
+        found, skipped = scales(overflow, first=8.0, **numbers)
+        good = found == want and skipped == [step in overflow for step in range(5)]
+        common.check(f"a dynamic scale is {name}", good, (found, skipped))
+    for text, numbers in (
+        ("scale has no 'growth'; it has first, window", {"growth": 2}),
+        ("scale is 3; it must be a power of two", {"most": 3}),
+        ("scale's window is 0.5; it must be an int", {"window": 0.5}),
+        ("the first must be between the others", {"first": 2.0**30}),
+        ("window and hysteresis at least 1", {"window": 0}),
+    ):
+        common.refused(text, text, lambda numbers=numbers: zt.Engine(common.Net(), scale=numbers))
+
+
 def main():
     torch.set_num_threads(1)
     states()
     writes()
+    dynamic_scales()
     return 1 if common.failed else 0
 
 
