@@ -466,7 +466,7 @@ PACKAGES_CONFORMANCE := $(PACKAGES_RUN) python3 python3-jinja2 python3-jsonschem
 .PHONY: conformance conformance-all conformance-axes conformance-new conformance-quick
 conformance: ## judge ref, PyTorch, DeepSpeed, Megatron, … (SUBJECTS=…, BUDGET=…, ACCEPT=1)
 	@$(call need,$(PACKAGES_CONFORMANCE))
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
+	@$(MAKE) --no-print-directory -j$(JOBS) all lib $(SIMDEV_COMMAND)
 	@$(WITH_LIBRARIES) CASES='$(CASES)' SECONDS_EACH='$(SECONDS_EACH)' BUDGET='$(BUDGET)' \
 	  ACCEPT='$(ACCEPT)' ALL='$(ALL)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
 conformance-all: ## the same for all subjects, also slow and superseded ones; all reports
@@ -477,11 +477,11 @@ conformance-axes: ## write conformance/AXES.md: which subject supports which val
 	  conformance/judge/table.py conformance/AXES.md conformance/support/*.json
 conformance-new: ## judge releases that are newer than the pinned ones (SUBJECTS=…, SECONDS_EACH=…)
 	@$(call need,$(PACKAGES_CONFORMANCE))
-	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@$(MAKE) --no-print-directory -j$(JOBS) all lib
 	@$(WITH_LIBRARIES) SECONDS_EACH='$(SECONDS_EACH)' sh conformance/new.sh $(BUILD) $(SUBJECTS)
 conformance-quick: ## a selection of it in which each clause and each subject occurs
 	@$(call need,$(PACKAGES_CONFORMANCE))
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
+	@$(MAKE) --no-print-directory -j$(JOBS) all lib $(SIMDEV_COMMAND)
 	@$(WITH_LIBRARIES) QUICK=1 SEED='$(SEED)' sh conformance/run.sh $(BUILD) $(SUBJECTS)
 
 .PHONY: conformance-reports
@@ -496,12 +496,12 @@ conformance_commands = export $(WITH_LIBRARIES); \
 .PHONY: conformance-hunt conformance-steady
 conformance-hunt: ## look for new failures for HOURS=1 hours; continues its list (SUBJECTS=…)
 	@$(call need,$(PACKAGES_CONFORMANCE))
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
+	@$(MAKE) --no-print-directory -j$(JOBS) all lib $(SIMDEV_COMMAND)
 	@$(call conformance_commands,hunt.py) --hours $(or $(HOURS),1) --jobs $(JOBS) \
 	  --out $(BUILD)/conformance-hunt
 conformance-steady: ## three seeds, idle and beside 8 busy processes: the same causes (SUBJECTS=…)
 	@$(call need,$(PACKAGES_CONFORMANCE))
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(SIMDEV_COMMAND)
+	@$(MAKE) --no-print-directory -j$(JOBS) all lib $(SIMDEV_COMMAND)
 	@$(call conformance_commands,steady.py) --jobs $(JOBS)
 
 # A subject without a fault passes everything, and one with a historic bug does not.

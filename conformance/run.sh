@@ -34,6 +34,9 @@ quick=${QUICK:-0}
 [ "${ONLY_FRESH:-0}" = 1 ] && out=$build/conformance-fresh
 code=0
 mkdir -p "$out"
+# of zeroproof's own Python package, which is a subject
+ZEROPROOF_LIBRARY=${ZEROPROOF_LIBRARY:-$(cd "$build" && echo "$PWD"/libzeroproof.so.*)}
+export ZEROPROOF_LIBRARY
 
 row_of() { # row_of SUBJECT: its line in subjects.txt
   awk -v name="$1" '$1 == name { print; found = 1 } END { exit !found }' \

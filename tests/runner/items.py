@@ -134,6 +134,8 @@ def by_chance():
     yield Item("conformance-reports", "command", reports, environment=third)
 
 
+# of the subject that is this tree's own Python package
+OWN_PACKAGE = "python ref/num/exact.h build/libzeroproof.so.* build/libzeroproof_engine.so".split()
 JUDGE = (
     "build/zeroproof conformance/judge conformance/adapters conformance/schema "
     "conformance/recorder conformance/run.sh conformance/subject.sh conformance/subjects.txt "
@@ -153,6 +155,7 @@ def subjects():
             words += ["conformance/known/causes.json", f"conformance/known/{known}.json"]
         words += ["@venv:torch-2.13.0", "@venv:" + venv] if venv != "-" else []
         words += ["build/zeroproof-simdev"] if "cuda" in adapter else []
+        words += OWN_PACKAGE if adapter == "engine_adapter.py" else []
         yield Item(
             "conformance/" + name,
             "command",
