@@ -108,7 +108,8 @@ def record(me):
 
     def engine(entered):
         found = {**entered._asdict(), "group": group, "name": "engine"}
-        found["phase"], found["redop"] = found.pop("what"), entered.redop or None
+        found["phase"], found["count"] = found.pop("what"), found.pop("numel")
+        found["redop"] = entered.redop or None
         me.write(found)
 
     zeroproof_group.register(gloo)

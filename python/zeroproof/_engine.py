@@ -203,13 +203,13 @@ class Owner:
 
 
 class Entered(NamedTuple):
-    """A communication of this rank with all others. redop: "" without a reduction; count: elements,
-    of one part of a reduce_scatter, all_gather or gather; root: a rank, or -1."""
+    """A communication of this rank with all others. redop: "" without a reduction; numel: of one
+    part of a reduce_scatter, all_gather or gather; root: a rank, or -1."""
 
     op: str
     redop: str
     dtype: str
-    count: int
+    numel: int
     root: int
     what: str
 
@@ -305,9 +305,11 @@ class Native:
         watch = self.watch
         if watch is not None:
 
-            def entering(*given: Any) -> None:
-                texts = [x.decode() if isinstance(x, bytes) else x for x in given]
-                watch(Entered(*texts))
+            def entering(
+                op: bytes, redop: bytes, dtype: bytes, numel: int, root: int, what: bytes
+            ) -> None:
+                texts = op.decode(), redop.decode(), dtype.decode()
+                watch(Entered(*texts, numel, root, what.decode()))
 
             self.owner.entering = ENTERING(entering)
             self.lib.zp_binding_watch(self._binding, self.owner.entering)

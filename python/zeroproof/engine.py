@@ -125,7 +125,7 @@ class _Description:
             found = {"dynamic": True, **SCALE, **scale}
         elif isinstance(scale, str):
             raise ValueError(
-                f"Engine: scale is {scale!r}; it must be a number, 'dynamic' or a dict"
+                f"Engine: scale is {scale!r}; it must be a number or 'dynamic', or a dict"
             )
         else:
             found = {"dynamic": False, **SCALE, "first": scale, "least": scale, "most": scale}
