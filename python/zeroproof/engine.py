@@ -535,6 +535,7 @@ class Engine:
         self._take_numbers(native)
         self._doing(f"was in step {self._steps()}")
         native.step()
+        self.optimizer._opt_called = True  # or schedulers of torch warn of a missing step
         self._begin()
         self._changed()
         self.last = native.get()
@@ -552,7 +553,9 @@ class Engine:
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes a checkpoint, which any number of ranks, stage and bucket size can load. A save
         that fails does not end the engine."""
-        self._between("save").save(os.fspath(folder))
+        native = self._between("save")
+        self._take_numbers(native)  # those of the next step, which load() gives back
+        native.save(os.fspath(folder))
 
     def load(self, folder: str | os.PathLike[str]) -> None:
         """Loads a checkpoint: parameters, optimizer state, loss scale, and the optimizers' numbers

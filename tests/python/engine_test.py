@@ -9,6 +9,7 @@ import sys
 import tempfile
 import traceback
 import unittest.mock
+import warnings
 
 import torch
 import torch._dynamo  # noqa: F401  (torch.optim imports it, or every child would)
@@ -216,10 +217,30 @@ def scheduled(rank, world, by_torch):
     return rate, bits(model)
 
 
+def saved_rate(rank, world):
+    """The rate of the next step, of an engine that loads a checkpoint which another one saved."""
+    first = new()
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(first.optimizer, 4)
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        one_step(first)  # not by first.optimizer
+        schedule.step()
+    second = new()
+    with tempfile.TemporaryDirectory() as folder:
+        place = os.path.join(folder, "saved")
+        first.save(place)
+        second.load(place)
+    rates = [e.optimizer.param_groups[0]["lr"] for e in (first, second)]
+    return *rates, [str(one.message) for one in warned]
+
+
 def schedules():
     torch_s, own = on_ranks(2, scheduled, True), on_ranks(2, scheduled, False)
     check("a scheduler of torch sets the rates", torch_s[0][1] == own[0][1] == own[1][1], own[0][0])
     check("which changed", torch_s[0][0] < 0.005, torch_s[0][0])
+    [(first, second, warned)] = on_ranks(1, saved_rate)
+    check("a checkpoint has the rate of the next step", first == second < 0.01, (first, second))
+    check("engine.step() is the optimizer's for a scheduler", warned == [], warned)
 
 
 def overflow(rank, world):
