@@ -45,19 +45,19 @@ class Alarms:
         self._noted = ""
         self._store = dist.PrefixStore(prefix, store)
         self._listener = self._store.clone()
-        self._told, self._judged, self._lost = False, threading.Event(), False
+        self._said, self._judged, self._lost = False, threading.Event(), False
         self._thread = threading.Thread(target=self._listen, name="zeroproof alarms", daemon=True)
         self._thread.start()
         _open.add(self)
         _watch_exits()
 
-    # ---- This rank's ------------------------------------------------------------------------------
+    # ---- This rank's -----------------------------------------------------------------------------
 
     def tell(self, kind: str, text: str) -> None:
         """Alarms all ranks, if none has before. kind: "raised", or "lost" if a rank is missing."""
-        if self._told or self.verdict:
+        if self._said or self.verdict:
             return
-        self._told = True
+        self._said = True
         said = json.dumps([self.rank, kind, text])
         with contextlib.suppress(Exception):  # a store that is gone; its process is, too
             if self._store.compare_set("first", "", said).decode() == said:
@@ -66,7 +66,7 @@ class Alarms:
 
     def raised(self, error: BaseException) -> None:
         """Alarms all ranks, and waits until those that live have heard it."""
-        if self._told or self.verdict:
+        if self._said or self.verdict:
             return
         self.tell("raised", text_of(error))
         with contextlib.suppress(Exception):
@@ -86,7 +86,7 @@ class Alarms:
             self._store.set(f"alarm/{self.rank}", json.dumps([self.rank, "closed", ""]))
         self._thread.join(1.0)
 
-    # ---- Waiting ----------------------------------------------------------------------------------
+    # ---- Waiting ---------------------------------------------------------------------------------
 
     def wait(self, work: Any, most_s: float) -> None:
         """Waits for a collective. Raises its error, that of an alarm, or TimeoutError: then the
@@ -111,7 +111,7 @@ class Alarms:
             f"{STORE_GONE} ({text_of(error)})" if self._lost else text_of(error)
         )
 
-    # ---- The thread -------------------------------------------------------------------------------
+    # ---- The thread ------------------------------------------------------------------------------
 
     def _listen(self) -> None:
         key = f"alarm/{self.rank}"

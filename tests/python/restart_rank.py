@@ -13,7 +13,7 @@ import zeroproof.torch as zt
 folder, dies = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else -1
 life = os.environ["TORCHELASTIC_RESTART_COUNT"]
 rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-# PyTorch 2.13's init_process_group("gloo") finds the addresses of the ended life in torchrun's store
+# PyTorch 2.13's init_process_group("gloo") may find the addresses of the life before in this store
 store = dist.TCPStore(os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
 dist.init_process_group(
     "gloo", store=dist.PrefixStore(f"life {life}", store), rank=rank, world_size=world
