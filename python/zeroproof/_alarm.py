@@ -24,6 +24,7 @@ ANSWERS_S = 3.0  # how long a rank that lives may take to answer
 HEARD_S = 2.0  # how long a rank that raises waits for the others to have heard it
 WAITS = "was waiting for the other ranks"
 STORE_GONE = "the store of torch.distributed is gone: rank 0 or torchrun, which has it, has ended"
+PREFIXED: Any = getattr(dist, "PrefixStore")  # noqa: B009 (types of torch do not export it)
 log = logging.getLogger("zeroproof")
 _open: weakref.WeakSet[Alarms] = weakref.WeakSet()
 
@@ -43,7 +44,7 @@ class Alarms:
         self.rank, self.world, self.doing = rank, world, "was opening its engine"
         self.verdict: str | None = None
         self._noted = ""
-        self._store = dist.PrefixStore(prefix, store)
+        self._store: Any = PREFIXED(prefix, store)
         self._listener = self._store.clone()
         self._said, self._judged, self._lost = False, threading.Event(), False
         self._thread = threading.Thread(target=self._listen, name="zeroproof alarms", daemon=True)
