@@ -47,6 +47,8 @@ lock wheel -- ziglang==0.17.1 hatchling==1.33.0 cmake==4.4.5 auditwheel==6.8.2 t
 lock check -- jinja2==3.1.6 jsonschema==4.26.0
 lock mypy -- mypy==2.4.1 pytest==9.2.0
 lock pytest -- pytest==9.2.0 pytest-xdist==3.8.0
+# the plot of python/examples/compare.py
+lock matplotlib --excludes "$tmp/excluded" -- matplotlib==3.11.2
 lock setuptools -- setuptools==84.2.1
 lock torch-2.13.0 --find-links "$links" -- torch==2.13.0+cpu numpy==2.3.5 setuptools==84.2.1
 for release in 0.19.2 0.19.7 0.19.8; do

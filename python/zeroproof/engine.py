@@ -211,6 +211,8 @@ class EngineOptimizer(torch.optim.Optimizer):
     the engine's, zero_grad() has nothing to do, and the numbers in param_groups are those of the
     next step. Its state_dict has them alone: Engine.save() has the state."""
 
+    _opt_called = False  # read by torch's schedulers: a step came first
+
     def __init__(self, engine: Engine, groups: list[dict[str, Any]]) -> None:
         self._engine = weakref.ref(engine)
         super().__init__(groups, {})
@@ -535,7 +537,7 @@ class Engine:
         self._take_numbers(native)
         self._doing(f"was in step {self._steps()}")
         native.step()
-        self.optimizer._opt_called = True  # or schedulers of torch warn of a missing step
+        self.optimizer._opt_called = True
         self._begin()
         self._changed()
         self.last = native.get()
