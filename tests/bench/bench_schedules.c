@@ -22,7 +22,7 @@ enum { REQUIRES_SITES = 0 };
 #else
 enum { REQUIRES_SITES = 1 };
 #endif
-enum { ORDERS_MAX = 1 << 16, EXTRA_CASES = 200, EXTRA_ORDERS = 4 };
+enum { ORDERS_MAX = 1 << 16, EXTRA_CASES = 200, EXTRA_ORDERS = 6 };
 
 /* Of a site: how often it was issued; of a wait, how often that did wait; of a record, how often
  * something waited for it. */
@@ -61,7 +61,8 @@ static void fill_list(uint64_t *random, zp_case *c)
   c->cfg.n_params = n;
 }
 
-/* extra: of the sites that the others lack: window sums, dynamic shapes, checkpoints, and steps
+/* extra: of the sites that the others lack: window sums, dynamic shapes, checkpoints, gathers that
+ * forward waits for, and steps
  * that hardly have a gradient. */
 static void fill(uint64_t i, int extra, zp_case *c)
 {
@@ -87,7 +88,10 @@ static void fill(uint64_t i, int extra, zp_case *c)
     if (roll(&random, extra ? 2 : 4) == 0) c->synth.unused = extra ? 254 : 250;
     c->synth.tuple = roll(&random, 2);
     if (extra && c->cfg.pp > 1) c->cfg.dynamic_shapes = c->synth.vary = 1;
-    if (extra) c->reload = (zp_reload){c->cfg.pp, c->cfg.dp, c->cfg.stage, c->cfg.bucket};
+    if (extra)
+      c->reload = (zp_reload){
+          .pp = c->cfg.pp, .dp = c->cfg.dp, .stage = c->cfg.stage, .bucket = c->cfg.bucket};
+    if (extra && i % 2) c->entry_align = 128; /* which partial gathers need */
     fill_list(&random, c);
     zp_case_settle(c);
   } while (zp_config_check(&c->cfg, &why) != 0);
@@ -167,9 +171,10 @@ static int run_case(const zp_case *c, double until, totals *t)
     s.record = n == 0 || until <= 0;
     /* compute, which is made behind the producers, lags behind: who waits for it has to */
     const simdev_fault lags = {SIMDEV_FAULT_SLOW_STREAM, -1, NULL, s.producers, 0};
-    if (until <= 0) s.own_loop = c->cfg.pp == 1 && c->schedule >> 24 & 1;
+    if (until <= 0) s.own_loop = n < 4 && c->cfg.pp == 1 && c->schedule >> 24 & 1;
     if (until <= 0 && n % 2) s.faults = &lags, s.fault_count = 1;
     s.offload = until <= 0 && n % 4 > 1;
+    if (until <= 0) s.partial_gather = n >= 4;
     if (zp_diff_run(j.diff, &s)) {
       char text[ZP_CASE_TEXT];
       zp_case_format(c, text, sizeof text);
