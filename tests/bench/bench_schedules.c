@@ -62,8 +62,7 @@ static void fill_list(uint64_t *random, zp_case *c)
 }
 
 /* extra: of the sites that the others lack: window sums, dynamic shapes, checkpoints, gathers that
- * forward waits for, and steps
- * that hardly have a gradient. */
+ * forward waits for, and steps that hardly have a gradient. */
 static void fill(uint64_t i, int extra, zp_case *c)
 {
   uint64_t random = i;
