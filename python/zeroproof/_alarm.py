@@ -8,6 +8,7 @@ import contextlib
 import datetime
 import json
 import logging
+import os
 import sys
 import threading
 import time
@@ -19,8 +20,8 @@ from typing import Any
 import torch.distributed as dist
 
 FOREVER = datetime.timedelta(days=365)
-SOON_S = 0.03
-ANSWERS_S = 3.0  # how long a rank that lives may take to answer
+SOON_S = 0.03  # until ranks that have not answered yet are logged
+ANSWERS_S = 5.0  # how long a rank that lives may take to answer
 HEARD_S = 2.0  # how long a rank that raises waits for the others to have heard it
 WAITS = "was waiting for the other ranks"
 STORE_GONE = "the store of torch.distributed is gone: rank 0 or torchrun, which has it, has ended"
@@ -43,10 +44,10 @@ class Alarms:
     def __init__(self, store: Any, prefix: str, rank: int, world: int) -> None:
         self.rank, self.world, self.doing = rank, world, "was opening its engine"
         self.verdict: str | None = None
-        self._noted = ""
+        self._noted, self._process = "", os.getpid()
         self._store: Any = PREFIXED(prefix, store)
         self._listener = self._store.clone()
-        self._said, self._judged, self._lost = False, threading.Event(), False
+        self._alarmed, self._judged, self._lost = False, threading.Event(), False
         self._thread = threading.Thread(target=self._listen, name="zeroproof alarms", daemon=True)
         self._thread.start()
         _open.add(self)
@@ -56,9 +57,9 @@ class Alarms:
 
     def tell(self, kind: str, text: str) -> None:
         """Alarms all ranks, if none has before. kind: "raised", or "lost" if a rank is missing."""
-        if self._said or self.verdict:
+        if self._alarmed or self.verdict:
             return
-        self._said = True
+        self._alarmed = True
         said = json.dumps([self.rank, kind, text])
         with contextlib.suppress(Exception):  # a store that is gone; its process is, too
             if self._store.compare_set("first", "", said).decode() == said:
@@ -67,7 +68,7 @@ class Alarms:
 
     def raised(self, error: BaseException) -> None:
         """Alarms all ranks, and waits until those that live have heard it."""
-        if self._said or self.verdict:
+        if self._alarmed or self.verdict:
             return
         self.tell("raised", text_of(error))
         with contextlib.suppress(Exception):
@@ -191,7 +192,7 @@ def _watch_exits() -> None:
     def uncaught(
         kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        for alarms in list(_open):
+        for alarms in _of_this_process():
             alarms.raised(error)
         before(kind, error, trace)
 
@@ -200,5 +201,10 @@ def _watch_exits() -> None:
 
 
 def _at_exit() -> None:
-    for alarms in list(_open):
+    for alarms in _of_this_process():
         alarms._ends()
+
+
+def _of_this_process() -> list[Alarms]:
+    """Without those of a process that has forked this one: the store's connections are its own."""
+    return [alarms for alarms in _open if alarms._process == os.getpid()]

@@ -24,12 +24,15 @@ def ends(scenario):
         os.kill(os.getpid(), signal.SIGSTOP)
     if scenario == "hangs":
         time.sleep(LONG)
-    if scenario == "leaves":  # as torch.multiprocessing ends a child: no hook of Python runs
-        try:
-            raise KeyError("of its own")
-        except KeyError:
-            return True
-    return False
+    if scenario == "forks":  # a child's end is not the rank's
+        child = os.fork()
+        if child == 0:
+            try:
+                raise ValueError("of the child")
+            except ValueError:
+                sys.excepthook(*sys.exc_info())
+                os._exit(1)
+        os.waitpid(child, 0)
 
 
 def main():
@@ -42,7 +45,7 @@ def main():
         store = dist.TCPStore("127.0.0.1", int(port), is_master=first, wait_for_workers=False)
         dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
     waits = scenario in ("is stopped", "hangs")
-    engine = zt.Engine(torch.nn.Linear(4, 4), timeout_s=3.0 if waits else LONG)
+    engine = zt.Engine(torch.nn.Linear(4, 4), timeout_s=30.0 if waits else LONG)
     for step in range(3):
         bad = step == 1 and rank == (0 if scenario == "has the store" else world - 1)
         if step == 1 and rank == 0 and scenario == "is heard":
@@ -50,7 +53,7 @@ def main():
         try:
             with engine.micro_batch():
                 engine.backward(engine.model(torch.ones(2, 4)).sum())
-                if bad and scenario in ("leaves", "has the store"):
+                if bad and scenario in ("leaves", "has the store"):  # no hook of Python runs
                     raise KeyError("of its own")
                 if bad:
                     ends("raises" if scenario == "is heard" else scenario)
