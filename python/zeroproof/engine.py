@@ -528,7 +528,7 @@ class Engine:
 
     def step(self) -> State:
         """Reduces, clips and updates; the parameters have their new values afterwards. Returns what
-        is in `last`, too: losses are means over all ranks."""
+        is in `last`, too: the loss is the mean over all ranks and micro-batches."""
         native = self._open()
         if self._inside:
             raise self._error("step() within micro_batch()")
