@@ -49,6 +49,8 @@ lock mypy -- mypy==2.4.1 pytest==9.2.0
 lock pytest -- pytest==9.2.0 pytest-xdist==3.8.0
 # the plot of python/examples/compare.py
 lock matplotlib --excludes "$tmp/excluded" -- matplotlib==3.11.2
+# what zeroproof.torch.Engine.save_safetensors needs
+lock safetensors --no-deps -- safetensors==0.8.0
 lock setuptools -- setuptools==84.2.1
 lock torch-2.13.0 --find-links "$links" -- torch==2.13.0+cpu numpy==2.3.5 setuptools==84.2.1
 for release in 0.19.2 0.19.7 0.19.8; do

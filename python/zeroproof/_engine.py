@@ -7,7 +7,7 @@ import ctypes
 import hashlib
 import math
 import pathlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -45,6 +45,8 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_binding_load": (_int, [_pointer, _text]),
     "zp_binding_why": (_int, [_pointer, ctypes.POINTER(_text)]),
     "zp_binding_get": (_int, [_pointer, ctypes.POINTER(_double), ctypes.POINTER(_long)]),
+    "zp_binding_progress": (None, [_pointer, ctypes.POINTER(_long), ctypes.POINTER(_double)]),
+    "zp_binding_resume": (_int, [_pointer, ctypes.POINTER(_long), ctypes.POINTER(_double)]),
     "zp_binding_leave": (_int, [_pointer]),
     "zp_binding_close": (_int, [_pointer]),
     "zp_engine_param": (_pointer, [_pointer, _int]),
@@ -155,12 +157,40 @@ class Transport:
 
         return self._guarded(run)
 
+    def sum(self, x: torch.Tensor) -> None:
+        """Adds up x over the ranks. Raises EngineError."""
+        self.call(lambda: dist.all_reduce(x, group=self.group, async_op=True))
+
+    def everyone(self, thing: Any) -> list[Any]:
+        """What each rank gave, by rank."""
+        said: list[Any] = [None] * self.world
+        self.call(lambda: dist.all_gather_object(said, thing, group=self.group))
+        return said
+
+    def call(self, run: Callable[[], Any]) -> None:
+        """run: starts a collective of Python's own, or is one. Raises EngineError."""
+        if self._guarded(run):
+            if self.error is not None and not isinstance(self.error, Exception):
+                raise self.error  # such as KeyboardInterrupt
+            raise EngineError(
+                f"rank {dist.get_rank(self.group)}: {self._why.value.decode()}"
+            ) from self.error
+
     def _broadcast(self, _: object, data: int, size: int, root: int) -> int:
         def run() -> Any:
             held = tensor_at(data, size, torch.uint8)
             return dist.broadcast(held, group=self.group, group_src=root, async_op=True)
 
         return self._guarded(run)
+
+
+class Issued(NamedTuple):
+    """This rank's communications in a group since the engine began. hash: of their list; equal on
+    ranks that have issued the same ones in the same order (LEDG-1)."""
+
+    ops: int
+    bytes: int
+    hash: int
 
 
 class State(NamedTuple):
@@ -172,7 +202,7 @@ class State(NamedTuple):
     scale: float
     loss: float
     skipped: bool
-    ledger: tuple[int, ...]
+    ledger: Mapping[str, Issued]
 
 
 class EngineError(RuntimeError):
@@ -302,6 +332,7 @@ class Native:
             functions = (MOVE(), MOVE(), BROADCAST(), WHY(), ALARM())
         self.check(self.lib.zp_binding_open(self._binding, *functions, None))
         self.engine = self.lib.zp_binding_engine(self._binding)
+        self.entries = [e._replace(first=e.first.to("meta")) for e in self.entries]  # frees them
         watch = self.watch
         if watch is not None:
 
@@ -345,10 +376,26 @@ class Native:
         self.check(self.lib.zp_engine_step(self.engine, None))
 
     def get(self) -> State:
-        numbers, ledger = (_double * 6)(), (_long * 6)()
-        self.check(self.lib.zp_binding_get(self._binding, numbers, ledger))
+        numbers, sums = (_double * 6)(), (_long * 6)()
+        self.check(self.lib.zp_binding_get(self._binding, numbers, sums))
         steps, norm, clip, scale, loss, skipped = numbers
-        return State(int(steps), norm, clip, scale, loss, bool(skipped), tuple(ledger))
+        ledger = {"world": Issued(*sums[:3]), "data_parallel": Issued(*sums[3:])}
+        return State(int(steps), norm, clip, scale, loss, bool(skipped), ledger)
+
+    def progress(self) -> tuple[list[int], list[float]]:
+        """What steps change beside masters and moments: zp_binding_progress."""
+        whole, powers = (_long * 13)(), (_double * 16)()
+        self.lib.zp_binding_progress(self._binding, whole, powers)
+        return list(whole), list(powers)
+
+    def resume(self, whole: Sequence[int], powers: Sequence[float]) -> None:
+        """Sets what progress() reads. Raises ValueError."""
+        if self.lib.zp_binding_resume(self._binding, (_long * 13)(*whole), (_double * 16)(*powers)):
+            raise ValueError(
+                f"Engine: steps, loss scale (log2, hysteresis left, iteration, last overflow) and "
+                f"updates {list(whole)}, products of betas {list(powers)}: no training with this "
+                "engine's scale leaves them"
+            )
 
     def held(self, j: int) -> list[tuple[int, int]]:
         """(first element, elements) of each run of entry j whose master and moments this rank

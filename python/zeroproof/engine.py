@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import math
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,192 +23,45 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from . import _state
 from ._alarm import Alarms, text_of
-from ._engine import DTYPES, KINDS, NUMBERS, REDUCE, EngineError, Entry, Native, State, Transport
+from ._description import (
+    BUCKET,
+    OWNED,
+    Description,
+    described,
+    names_of,
+    numbers_of,
+    store_of_job,
+    torch_numbers,
+)
+from ._engine import NUMBERS, EngineError, Native, State, Transport
 
-BUCKET = 1 << 24  # elements
-GROUPS = 8  # ZP_HYPER_GROUPS
-ADAMW = {"lr": 1e-3, "weight_decay": 0.01, "eps": 1e-8, "beta1": 0.9, "beta2": 0.999}
-SGD = {"lr": 1e-3, "weight_decay": 0.0, "momentum": 0.0}
-# A dynamic loss scale is halved by `hysteresis` overflows, doubled by `window` steps without one.
-SCALE = {"first": 2.0**16, "window": 2000, "hysteresis": 1, "consecutive": False, "least": 1.0}
-SCALE |= {"most": 2.0**24}
-OWNED = "_zeroproof_engine"  # attribute of a parameter that an engine owns
-
-
-def _numbers(kind: str, given: Mapping[str, Any]) -> dict[str, float]:
-    """The numbers of an optimizer group, with torch's names. Raises ValueError for others."""
-    values = dict(ADAMW if kind == "adamw" else SGD)
-    for name, value in given.items():
-        if name == "betas" and kind == "adamw":
-            values["beta1"], values["beta2"] = (float(b) for b in value)
-        elif name in values and not name.startswith("beta"):
-            values[name] = float(value)
-        elif name not in ("kind", "params", "initial_lr", "param_names"):
-            known = ", ".join([*(n for n in values if not n.startswith("beta")), "kind", "params"])
-            raise ValueError(
-                f"Engine: an optimizer of kind '{kind}' has no '{name}'; it has {known}"
-                + (", betas" if kind == "adamw" else "")
-            )
-    return values
+_free_groups = list[dist.ProcessGroup]()  # of engines that are closed
 
 
-class _Description:
-    """What Engine is given, checked. Raises ValueError."""
-
-    def __init__(self, model: torch.nn.Module, optimizer: Any, **settings: Any) -> None:
-        self.settings = settings
-        self.named = dict(model.named_parameters())  # each shared Parameter once
-        if not self.named:
-            raise ValueError("Engine: the model has no parameters")
-        for name, p in self.named.items():
-            if p.device.type != "cpu" or p.layout != torch.strided:
-                raise ValueError(f"Engine: {name} is on {p.device}; it must be dense, on the CPU")
-            if getattr(p, OWNED, False):
-                raise ValueError(
-                    f"Engine: {name} belongs to another engine; close() that one first"
-                )
-        if settings["reduce"] not in REDUCE:
-            known = ", ".join(REDUCE)
-            raise ValueError(f"Engine: reduce is {settings['reduce']!r}; it must be one of {known}")
-        for name in ("stage", "micro_batches", "bucket"):
-            if not isinstance(settings[name], int):
-                raise ValueError(f"Engine: {name} is {settings[name]!r}; it must be an int")
-        self.precision = self._precision()
-        self.groups = self._groups(optimizer)
-        self.scale = self._scale(settings["scale"])
-
-    def _groups(self, optimizer: Any) -> list[tuple[str, dict[str, float]]]:
-        """kind and numbers of each optimizer group."""
-        given = (
-            [optimizer or {}] if optimizer is None or isinstance(optimizer, Mapping) else optimizer
-        )
-        if not isinstance(given, Sequence) or not all(isinstance(one, Mapping) for one in given):
-            raise ValueError(
-                f"Engine: optimizer is {type(optimizer).__name__}; it must be a dict such as "
-                "dict(lr=1e-3), or a list of dicts with params, as torch.optim takes them"
-            )
-        if not 1 <= len(given) <= GROUPS:
-            raise ValueError(f"Engine: {len(given)} optimizer groups; there can be 1 to {GROUPS}")
-        names = {id(p): name for name, p in self.named.items()}
-        found, self.group_of = [], dict[int, int]()
-        for number, one in enumerate(given):
-            kind = one.get("kind", "adamw")
-            if kind not in KINDS:
-                raise ValueError(f"Engine: optimizer kind is {kind!r}; it must be adamw or sgd")
-            params = list(one["params"]) if "params" in one else list(self.named.values())
-            for p in params:
-                if id(p) not in names:
-                    raise ValueError(f"Engine: group {number} has a parameter of another model")
-                first = self.group_of.setdefault(id(p), number)
-                if first != number:
-                    raise ValueError(
-                        f"Engine: {names[id(p)]} is in optimizer groups {first}, {number}"
-                    )
-            found.append((kind, _numbers(kind, one)))
-        for name, p in self.named.items():
-            if p.requires_grad and id(p) not in self.group_of:
-                raise ValueError(f"Engine: {name} is trained and in no optimizer group")
-        return found
-
-    def _scale(self, scale: float | str | Mapping[str, Any] | None) -> dict[str, Any]:
-        """The numbers of SCALE, and whether it is dynamic."""
-        if scale is None:
-            scale = "dynamic" if self.precision == torch.float16 else 1.0
-        if isinstance(scale, str) and scale == "dynamic":
-            scale = {}
-        if isinstance(scale, Mapping):
-            for name in scale:
-                if name not in SCALE:
-                    raise ValueError(f"Engine: scale has no '{name}'; it has {', '.join(SCALE)}")
-            found = {"dynamic": True, **SCALE, **scale}
-        elif isinstance(scale, str):
-            raise ValueError(
-                f"Engine: scale is {scale!r}; it must be a number or 'dynamic', or a dict"
-            )
-        else:
-            found = {"dynamic": False, **SCALE, "first": scale, "least": scale, "most": scale}
-        for name in ("window", "hysteresis"):
-            if not isinstance(found[name], int):
-                raise ValueError(f"Engine: scale's {name} is {found[name]!r}; it must be an int")
-        for name in ("first", "least", "most"):
-            if math.frexp(found[name])[0] != 0.5:
-                raise ValueError(f"Engine: scale is {found[name]}; it must be a power of two")
-        return found
-
-    def _precision(self) -> torch.dtype:
-        """The dtype of the parameters that are not fp32, or fp32."""
-        others = {p.dtype for p in self.named.values()} - {torch.float32}
-        for name, p in self.named.items():
-            if p.dtype not in DTYPES or (len(others) > 1 and p.dtype in others):
-                raise ValueError(
-                    f"Engine: {name} is {p.dtype}; parameters are fp32, and of bf16 or fp16 one"
-                )
-        return others.pop() if others else torch.float32
-
-    def entries(self) -> list[Entry]:
-        return [
-            Entry(
-                name,
-                p.detach().contiguous(),
-                self.group_of.get(id(p), 0),
-                not p.requires_grad,
-                p.dtype == torch.float32 and self.precision != torch.float32,
-            )
-            for name, p in self.named.items()
-        ]
-
-    def facts(self) -> dict[str, Any]:
-        """What must be equal on all ranks."""
-        facts = {**self.settings, "scale": self.scale}
-        for number, (kind, numbers) in enumerate(self.groups):
-            facts[f"kind of optimizer group {number}"] = kind
-            facts.update({f"{n} of optimizer group {number}": x for n, x in numbers.items()})
-        for name, p in self.named.items():
-            facts[f"parameter {name}"] = (
-                *(tuple(p.shape), str(p.dtype), p.requires_grad, self.group_of.get(id(p), 0)),
-            )
-        return facts
-
-
-def _store() -> Any:
-    """The store that init_process_group has made, or was given."""
-    return dist.distributed_c10d._get_default_store()
-
-
-def _described(
-    group: dist.ProcessGroup | None, make: Callable[[], _Description], rank: int, world: int
-) -> tuple[_Description, int]:
-    """make(), if it succeeds on all ranks with the same facts, and the engine's number, which is
-    new and the same on all ranks. All ranks raise the same error."""
-    number = _store().add("zeroproof engines", 1) if group is not None and rank == 0 else 0
-    found: _Description | None = None
-    error = ""
-    try:
-        found = make()
-    except ValueError as refused:
-        error = str(refused)
-    if group is not None:
-        said: list[Any] = [None] * world
-        dist.all_gather_object(said, (error, found.facts() if found else {}, number), group=group)
-        failed = [(r, text) for r, (text, _, _) in enumerate(said) if text]
-        if failed:
-            raise ValueError(f"rank {failed[0][0]}: {failed[0][1]}")
-        _, first, number = said[0]
-        for r, (_, facts, _) in enumerate(said):
-            for name in [*first, *facts]:
-                here, there = first.get(name, "missing"), facts.get(name, "missing")
-                if here != there:
-                    raise ValueError(f"Engine: {name} is {here} on rank 0 and {there} on rank {r}")
-    if found is None:
-        raise ValueError(error)
-    return found, number
+def _group_of(ranks: list[int], timeout_s: float) -> dist.ProcessGroup:
+    """A gloo group of an engine's own. One that is free is taken again: a group that is destroyed
+    leaves its addresses in the store under a name that PyTorch 2.13 may give to the next one."""
+    timeout = datetime.timedelta(seconds=timeout_s)
+    known = dist.distributed_c10d._world.pg_map  # not those of an init_process_group before
+    for free in _free_groups:
+        if free in known and dist.get_process_group_ranks(free) == ranks:
+            _free_groups.remove(free)
+            dist.distributed_c10d._set_pg_timeout(timeout, free)
+            return free
+    return dist.new_group(
+        ranks,
+        backend="gloo",
+        timeout=timeout,
+        use_local_synchronization=True,  # groups of others do not count
+    )
 
 
 class EngineOptimizer(torch.optim.Optimizer):
     """The engine as a torch Optimizer, for learning rate schedulers and training loops: step() is
     the engine's, zero_grad() has nothing to do, and the numbers in param_groups are those of the
-    next step. Its state_dict has them alone: Engine.save() has the state."""
+    next step. Its state_dict has them alone: Engine.state_dict() and save() have the state."""
 
     _opt_called = False  # read by torch's schedulers: a step came first
 
@@ -226,14 +78,6 @@ class EngineOptimizer(torch.optim.Optimizer):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         pass
-
-
-def _torch_numbers(kind: str, numbers: Mapping[str, float]) -> dict[str, Any]:
-    """Numbers of an optimizer group as torch's param_groups have them."""
-    if kind == "sgd":
-        return {name: numbers[name] for name in SGD}
-    betas = (numbers["beta1"], numbers["beta2"])
-    return {**{name: numbers[name] for name in ("lr", "weight_decay", "eps")}, "betas": betas}
 
 
 class Engine:
@@ -285,28 +129,24 @@ class Engine:
         world = dist.get_world_size(group) if together else 1
         self._own: dist.ProcessGroup | None = None
         if world > 1:
-            self._own = dist.new_group(
-                dist.get_process_group_ranks(group or dist.group.WORLD),
-                backend="gloo",
-                timeout=datetime.timedelta(seconds=timeout_s),
-                use_local_synchronization=True,  # groups of others do not count
-            )
+            ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
+            self._own = _group_of(ranks, timeout_s)
         self._alarms: Alarms | None = None
         self._transport: Transport | None = None
         self._native: Native | None = None
         self._hooks: list[Any] = []
         self._parameters: list[Any] = []
-        self.model, self.micro_batches = model, micro_batches
+        self.model, self.stage, self.micro_batches = model, stage, micro_batches
         self.last: State | None = None
         settings = dict(stage=stage, micro_batches=micro_batches, reduce=reduce, bucket=bucket)
         settings |= dict(clip=clip, scale=scale)
         try:
-            made, number = _described(
-                self._own, lambda: _Description(model, optimizer, **settings), self.rank, world
+            made, number = described(
+                self._own, lambda: Description(model, optimizer, **settings), self.rank, world
             )
             if self._own is not None:
                 prefix = f"zeroproof engine {number}"
-                self._alarms = Alarms(_store(), prefix, self.rank, world)
+                self._alarms = Alarms(store_of_job(), prefix, self.rank, world)
                 self._transport = Transport(self._own, self._alarms, 1.5 * timeout_s + 5)
             native = Native(
                 made.entries(),
@@ -324,10 +164,11 @@ class Engine:
             native.clip(clip or 0.0, 1e-6)
             native.scale(**made.scale)
             native.open()
-        except BaseException:
-            self._leave_group()
+        except BaseException as error:
+            self._leave_group(isinstance(error, ValueError))  # which all ranks raise
             raise
         self._named, self._first_scale = made.named, made.scale["first"]
+        self._dynamic = made.scale["dynamic"]
         self._take_over(native)
         self._make_optimizer(made)
         self._begin()
@@ -343,7 +184,7 @@ class Engine:
                 self._hooks.append(p.register_post_accumulate_grad_hook(self._hook(j)))
         self._versions = [p._version for p in self._parameters]
 
-    def _make_optimizer(self, made: _Description) -> None:
+    def _make_optimizer(self, made: Description) -> None:
         self._kinds = [kind for kind, _ in made.groups]
         self.optimizer = EngineOptimizer(
             self,
@@ -351,7 +192,7 @@ class Engine:
                 {
                     "params": [p for p in self._parameters if made.group_of.get(id(p)) == number],
                     "kind": kind,
-                    **_torch_numbers(kind, numbers),
+                    **torch_numbers(kind, numbers),
                 }
                 for number, (kind, numbers) in enumerate(made.groups)
             ],
@@ -360,15 +201,17 @@ class Engine:
     def _begin(self) -> None:
         """Of a step."""
         self._mb, self._inside, self._running, self._losses = 0, False, False, list[float]()
+        self._reported: float | None = None
         self._held: dict[int, torch.Tensor] = {}
         self._lent: dict[int, torch.Tensor] = {}  # of this micro-batch, also of a failed attempt
 
-    def _leave_group(self) -> None:
+    def _leave_group(self, clean: bool) -> None:
+        """clean: all ranks have ended what they began in it."""
         if self._alarms is not None:
             self._alarms.close()
             self._alarms = None
-        if self._own is not None and (self._transport is None or self._transport.ended):
-            dist.destroy_process_group(self._own)
+        if self._own is not None and clean:
+            _free_groups.append(self._own)
         self._own = None
 
     # ---- Checks ----------------------------------------------------------------------------------
@@ -391,7 +234,7 @@ class Engine:
 
     def _check_model(self) -> None:
         """The parameters are those that the engine was given, with the values that it gave them."""
-        now = dict(self.model.named_parameters())
+        now = names_of(dict(self.model.named_parameters()))
         for name in [*self._named, *now]:
             if self._named.get(name) is not now.get(name):
                 raise self._error(
@@ -458,7 +301,7 @@ class Engine:
                 f"all {self.micro_batches} micro-batches are done: step() comes first"
             )
         self._check_model()
-        self._inside, self._losses, self._held = True, [], {}
+        self._inside, self._losses, self._reported, self._held = True, [], None, {}
         where = f"micro-batch {self._mb} of step {self._steps()}"
         self._doing(f"was in {where}")
         try:
@@ -470,7 +313,7 @@ class Engine:
             self._inside = False
         if not self._losses:
             raise self._error(f"micro-batch {self._mb} has no engine.backward(loss)")
-        native.loss(self._mb, sum(self._losses))
+        native.loss(self._mb, sum(self._losses) if self._reported is None else self._reported)
         for j in reversed(range(len(self._parameters))):
             if not self._parameters[j].requires_grad:
                 continue
@@ -501,6 +344,13 @@ class Engine:
             self._running = False
         self._losses.append(float(loss.detach()))
 
+    def loss(self, value: torch.Tensor | float) -> None:
+        """The micro-batch's loss in `last`, if it is not the sum of the losses of backward(): one
+        without a regularizer, say. A step with a loss that is not finite is skipped."""
+        if not self._inside:
+            raise self._error("loss() outside `with engine.micro_batch():`")
+        self._reported = float(value.detach() if isinstance(value, torch.Tensor) else value)
+
     # ---- Steps -----------------------------------------------------------------------------------
 
     def set_rates(self, rates: Sequence[float]) -> None:
@@ -517,7 +367,7 @@ class Engine:
         for number, (kind, group) in enumerate(
             zip(self._kinds, self.optimizer.param_groups, strict=True)
         ):
-            numbers = {**dict.fromkeys(NUMBERS, 0.0), **_numbers(kind, group)}
+            numbers = {**dict.fromkeys(NUMBERS, 0.0), **numbers_of(kind, group)}
             if numbers != native.numbers(number):
                 native.optimizer(number, kind, numbers)
 
@@ -566,10 +416,72 @@ class Engine:
         if not os.path.isdir(folder):
             raise self._error(f"there is no folder {os.fspath(folder)}")
         native.load(os.fspath(folder))
+        self._loaded(native)
+
+    def _everyone(self, thing: Any) -> list[Any]:
+        """What each rank gave, by rank."""
+        return self._transport.everyone(thing) if self._transport else [thing]
+
+    def state_dict(self) -> dict[str, Any]:
+        """All state, whole on every rank: `model` (parameters and buffers), `optim` (`state` by
+        parameter's name: step, exp_avg and exp_avg_sq, or momentum_buffer, and the fp32 `master` of
+        a 16-bit parameter; `param_groups`) and `engine` (steps and loss scale). `model` and `optim`
+        are as get_state_dict of torch.distributed.checkpoint.state_dict gives them. By all ranks,
+        between steps. It takes 12 to 14 bytes a parameter on each rank; save() does not."""
+        native = self._between("state_dict")
+        self._take_numbers(native)
+        return _state.state_dict(self)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Takes what state_dict() returned, on any number of ranks and stage, or `model` and
+        `optim` of DDP or FSDP2 by get_state_dict, or `model` alone: then moments and steps begin
+        anew. By all ranks, with the same values. Raises ValueError, and changes nothing, if a
+        parameter is missing or has another shape."""
+        self._take(lambda: state)
+
+    def save_dcp(self, folder: str | os.PathLike[str]) -> None:
+        """Writes state_dict() by torch.distributed.checkpoint, for programs that read it: save() is
+        smaller, and its checkpoints are whole or absent. By all ranks."""
+        self._between("save_dcp")
+        _state.save_dcp(self, os.fspath(folder))
+
+    def load_dcp(
+        self, folder: str | os.PathLike[str], *, model: str = "model", optim: str = "optim"
+    ) -> None:
+        """Reads a folder of save_dcp(), or of dcp.save() by a run with DDP or FSDP2 of what
+        get_state_dict gave, saved under the names `model` and `optim`. Such files contain pickles:
+        read your own only. By all ranks; as load_state_dict()."""
+        self._take(lambda: _state.read_dcp(self, os.fspath(folder), model, optim))
+
+    def save_safetensors(self, file: str | os.PathLike[str]) -> None:
+        """Writes state_dict() as one safetensors file (`model.NAME`, `optim.state.NAME.exp_avg`,
+        …), by rank 0. By all ranks. For the weights alone: safetensors.torch.save_model."""
+        self._between("save_safetensors")
+        _state.save_safetensors(self, os.fspath(file))
+
+    def load_safetensors(self, file: str | os.PathLike[str]) -> None:
+        """Reads a file of save_safetensors(), or one of a model's weights alone. By all ranks; as
+        load_state_dict()."""
+        self._take(lambda: _state.read_safetensors(os.fspath(file)))
+
+    def _take(self, make: Callable[[], Mapping[str, Any]]) -> None:
+        native = self._between("load_state_dict")
+        _state.load_state_dict(self, make)
+        self._loaded(native)
+
+    def _loaded(self, native: Native) -> None:
         for number, group in enumerate(self.optimizer.param_groups):
-            group.update(_torch_numbers(self._kinds[number], native.numbers(number)))
+            group.update(torch_numbers(self._kinds[number], native.numbers(number)))
         self._changed()
         self.last = native.get()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        """close(), unless an error ends the program: then the other ranks must not be waited for."""
+        if kind is None:
+            self.close()
 
     def close(self) -> None:
         """Ends the engine, when all ranks have come. The model keeps its values, in memory of its
@@ -583,7 +495,9 @@ class Engine:
             p.data = p.data.clone()
             delattr(p, OWNED)
         self._hooks, self._views = [], []
+        clean = False
         try:
             native.leave()
+            clean = True
         finally:
-            self._leave_group()
+            self._leave_group(clean)

@@ -71,6 +71,18 @@ int32_t zp_binding_why(const zp_binding *b, const char **text);
  * bytes and hash of each. 0, or a negative status. */
 int zp_binding_get(zp_binding *b, double number[6], int64_t ledger[6]);
 
+/* What a step changes beside masters and moments. whole: steps so far; of the loss scale its log2,
+ * hysteresis_left, iter and last_overflow (zp_scaler); the updates of each optimizer group. power:
+ * of each group its products of beta1 and of beta2 (zp_optim_state). Groups: 8, of which those
+ * without parameters stay as they began.
+ * zp_binding_resume, between steps, by all ranks with the same numbers: 0, or ZP_E_REFUSED for
+ * numbers that no training leaves with the options' scaler, and nothing changes. */
+enum { ZP_BINDING_WHOLE = 5 + ZP_HYPER_GROUPS, ZP_BINDING_POWER = 2 * ZP_HYPER_GROUPS };
+void zp_binding_progress(const zp_binding *b, int64_t whole[ZP_BINDING_WHOLE],
+                         double power[ZP_BINDING_POWER]);
+int zp_binding_resume(zp_binding *b, const int64_t whole[ZP_BINDING_WHOLE],
+                      const double power[ZP_BINDING_POWER]);
+
 /* When all ranks have come, ends their communication; parameters keep their memory until
  * zp_binding_close, which then waits for no other rank. 0, or a negative status. */
 int zp_binding_leave(zp_binding *b);

@@ -52,7 +52,7 @@ def one_rank(folder, rank, world, run, arguments):
             store = dist.FileStore(os.path.join(folder, "store"), world)
             dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
         result = run(rank, world, *arguments)
-    except Exception as error:
+    except BaseException as error:
         result = f"{type(error).__name__}: {error}"
         if not isinstance(error, (zt.EngineError, ValueError)):
             result += traceback.format_exc()
