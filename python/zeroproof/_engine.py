@@ -185,8 +185,9 @@ class Transport:
 
 
 class Issued(NamedTuple):
-    """This rank's communications in a group since the engine began. hash: of their list; equal on
-    ranks that have issued the same ones in the same order (LEDG-1)."""
+    """This rank's communications in a group since the engine began: how many, the bytes that the
+    rank sent, and a hash of their list, which is equal on ranks that have issued the same ones in
+    the same order (LEDG-1)."""
 
     ops: int
     bytes: int
@@ -379,7 +380,10 @@ class Native:
         numbers, sums = (_double * 6)(), (_long * 6)()
         self.check(self.lib.zp_binding_get(self._binding, numbers, sums))
         steps, norm, clip, scale, loss, skipped = numbers
-        ledger = {"world": Issued(*sums[:3]), "data_parallel": Issued(*sums[3:])}
+        ledger = {
+            name: Issued(*sums[at : at + 2], sums[at + 2] % 2**64)
+            for name, at in (("world", 0), ("data_parallel", 3))
+        }
         return State(int(steps), norm, clip, scale, loss, bool(skipped), ledger)
 
     def progress(self) -> tuple[list[int], list[float]]:

@@ -479,9 +479,11 @@ class Engine:
         return self
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        """close(), unless an error ends the program: then the other ranks must not be waited for."""
-        if kind is None:
+        """close(); after an error without waiting for the other ranks, which end with it."""
+        if error is None:
             self.close()
+        elif self._alarms is not None:
+            self._alarms.raised(error)
 
     def close(self) -> None:
         """Ends the engine, when all ranks have come. The model keeps its values, in memory of its

@@ -1,0 +1,171 @@
+"""Loops around zeroproof.torch.Engine: torch.compile, several engines in one process, `with`,
+losses of the caller's own, the ledger."""
+
+import os
+import sys
+import tempfile
+
+import engine_test
+import torch
+import torch._dynamo  # (torch.optim imports it, or every child would)
+import torch.distributed as dist
+import zeroproof.torch as zt
+from engine_test import check, on_ranks
+from torch.nn import functional
+
+GLOBAL, STEPS = 6, 3  # micro-batches of a step, of all ranks
+
+
+def model_of(seed=5):
+    torch.manual_seed(seed)
+    return torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.LayerNorm(16), torch.nn.Linear(16, 3)
+    )
+
+
+def batch_of(step, number):
+    made = torch.Generator().manual_seed(1000 * step + number)
+    return torch.randn(4, 8, generator=made), torch.randn(4, 3, generator=made)
+
+
+def train(engine, forward, rank, world, steps=STEPS):
+    found = []
+    for step in range(steps):
+        for number in range(rank, GLOBAL, world):
+            x, y = batch_of(step, number)
+            with engine.micro_batch():
+                engine.backward(functional.mse_loss(forward(x), y))
+        state = engine.step()
+        found.append((state.norm.hex(), state.loss.hex()))
+    return found
+
+
+def compiled(rank, world, given, folder):
+    """given: the engine gets the compiled model; otherwise the model that is compiled later. A
+    recompilation after the first step is an error."""
+    torch.set_num_threads(1)
+    model = model_of()
+    wrapped = torch.compile(model, dynamic=False)
+    engine = zt.Engine(wrapped if given else model, {"lr": 0.02}, micro_batches=GLOBAL // world)
+    found = train(engine, wrapped, rank, world, 1)
+    torch._dynamo.config.error_on_recompile = True
+    found += train(engine, wrapped, rank, world)
+    frames = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    engine.save(f"{folder}/{given}")
+    engine.close()
+    plain = model_of()
+    with zt.Engine(plain, {"lr": 0.02}, micro_batches=GLOBAL // world) as again:
+        again.load(f"{folder}/{given}")  # names are the model's
+        same = all(
+            torch.equal(p, q) for p, q in zip(model.parameters(), plain.parameters(), strict=True)
+        )
+    return found, frames, same
+
+
+def eager(rank, world):
+    torch.set_num_threads(1)
+    engine = zt.Engine(model_of(), {"lr": 0.02}, micro_batches=GLOBAL // world)
+    return train(engine, engine.model, rank, world, 1) + train(engine, engine.model, rank, world)
+
+
+def compiling():
+    wanted = on_ranks(1, eager)[0]
+    cache = tempfile.TemporaryDirectory()
+    for given in (False, True):
+        results = {}
+        for world in (1, 2):
+            with tempfile.TemporaryDirectory() as folder:
+                os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", f"{cache.name}/inductor")
+                found = on_ranks(world, compiled, given, folder)
+            name = f"torch.compile, engine of the {'compiled ' * given}model, {world} ranks"
+            good = all(isinstance(one, tuple) for one in found)
+            check(name, good and found == found[:1] * world, found)
+            if good:
+                check(f"{name}: one graph", found[0][1] == 1, found[0][1])
+                check(f"{name}: a checkpoint without it", found[0][2], found)
+                results[world] = found[0][0]
+        check(f"{name}: the bits of 1", len(results) == 2 and results[1] == results[2], results)
+        near = [
+            abs(float.fromhex(a) - float.fromhex(b)) < 1e-4  # kernels that round otherwise
+            for one, two in zip(results.get(1, []), wanted, strict=False)
+            for a, b in zip(one, two, strict=True)
+        ]
+        check(f"{name}: near eager", len(near) == 2 * (STEPS + 1) and all(near), (results, wanted))
+
+
+def several(rank, world):
+    """Engines one after the other in a process group, and two at a time."""
+    torch.set_num_threads(1)
+    found = []
+    for stage in (0, 1, 2):
+        micro = GLOBAL // world
+        with zt.Engine(
+            model_of(), {"lr": 0.02}, stage=stage, micro_batches=micro, timeout_s=20 + stage
+        ) as engine:
+            found.append(train(engine, engine.model, rank, world))
+            issued = [(one.ops, one.hash) for one in engine.last.ledger.values()]
+            sent = engine.last.ledger["data_parallel"].bytes
+    if world > 1:
+        said = [None] * world
+        dist.all_gather_object(said, issued)
+        assert said == [issued] * world, said  # ranks issue the same
+        assert issued[1][0] > 0 and sent > 0, (issued, sent)
+    first, second = model_of(), model_of(7)
+    one = zt.Engine(first, {"lr": 0.02}, micro_batches=GLOBAL // world)
+    two = zt.Engine(second, {"lr": 0.02}, micro_batches=GLOBAL // world)
+    train(two, second, rank, world)
+    found.append(train(one, first, rank, world))
+    one.close()
+    two.close()
+    return found == found[:1] * 4
+
+
+def losses(rank, world):
+    """loss() replaces what backward() noted, and its not being finite skips the step."""
+    engine = zt.Engine(model_of(), {"lr": 0.02}, micro_batches=2)
+    said = []
+    for wrong in (False, True):
+        for number in range(2):
+            x, y = batch_of(0, number)
+            with engine.micro_batch():
+                engine.backward(functional.mse_loss(engine.model(x), y))
+                engine.loss(torch.tensor(float("inf") if wrong else 3.0 + number))
+        said.append((engine.step().loss, engine.last.skipped))
+    try:
+        engine.loss(1.0)
+        said.append("no error")
+    except zt.EngineError as error:
+        said.append(str(error))
+    return said
+
+
+def raising(rank, world):
+    """An error leaves `with` as it is, at once, though the other rank does not come."""
+    if rank == 0:
+        engine = zt.Engine(model_of(), {"lr": 0.02}, timeout_s=20)
+        with engine.micro_batch():
+            engine.backward(engine.model(batch_of(0, 0)[0]).sum())
+        engine.step()
+        return "through"
+    with zt.Engine(model_of(), {"lr": 0.02}, timeout_s=20):
+        raise ValueError("a bad batch")
+
+
+if __name__ == "__main__":
+    for world in (1, 2, 3):
+        found = on_ranks(world, several)
+        check(f"several engines on {world}", found == [True] * world, found)
+        found = on_ranks(world, losses)
+        wanted = [(3.5, False), True, f"rank {world - 1}: loss() outside"]
+        last = found[-1] if isinstance(found[-1], list) else [found[-1]] * 3
+        good = last[0] == wanted[0] and last[1][1] is True and last[2].startswith(wanted[2])
+        check(f"losses on {world}", good, found)
+    for r, text in enumerate(on_ranks(2, raising)):
+        said = "ValueError: a bad batch"
+        check(
+            f"an error within `with`, rank {r}",
+            text.endswith(said) and (r or "rank 1" in text),
+            text,
+        )
+    compiling()
+    sys.exit(engine_test.failed > 0)
