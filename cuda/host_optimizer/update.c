@@ -6,6 +6,7 @@
 #endif
 
 #include "../../ref/num/simd/fast.h"
+#include "../kernels/statistics.h"
 #include "../kernels/update.h"
 #include "update_internal.h"
 
@@ -86,6 +87,16 @@ static int supported(int level)
 void zp_host_update_level(int level, const zp_host_update *u)
 {
   update_default_modes(supported(level), u, 0, u->n);
+}
+
+void zp_host_optim_step(const zp_optim *optim, const zp_optim_state *state, float factor_clip,
+                        int32_t log2_scale, int64_t n, const float *grad, float *master, float *m,
+                        float *v)
+{
+  zp_group_state g = {.optim = *state};
+  const zp_host_update u = {&g, grad, master, m, v, NULL, 0, n, n, ZP_F32};
+  zp_group_scalars(optim, factor_clip, log2_scale, &g);
+  zp_host_update_level(ZP_SIMD_AVX512, &u);
 }
 
 /* ---- Many threads ---------------------------------------------------------------------------- */

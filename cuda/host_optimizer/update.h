@@ -45,4 +45,10 @@ void zp_host_update_run(const zp_host_update *u, int threads);
  */
 void zp_host_update_level(int level, const zp_host_update *u);
 
+/* zp_optim_step with the vectors of this CPU, on one thread: its arguments and results.
+ * spec: OPT-2 … OPT-4 */
+void zp_host_optim_step(const zp_optim *optim, const zp_optim_state *state, float factor_clip,
+                        int32_t log2_scale, int64_t n, const float *grad, float *master, float *m,
+                        float *v);
+
 #endif

@@ -55,15 +55,22 @@ ZP_ON_DEVICE void zp_pack_body(const void *params, simdev_thread t, void *shared
   }
 }
 
-/* An optimizer group's step: β^t and the scalars that its elements need. OPT-1, OPT-3 */
-ZP_ON_DEVICE void zp_tick_group(const zp_optim *optim, const zp_decision *d, zp_group_state *g)
+/* An optimizer group's rule, and the scalars that its elements need. OPT-3 */
+ZP_ON_DEVICE void zp_group_scalars(const zp_optim *optim, float clip, int32_t log2_scale,
+                                   zp_group_state *g)
 {
-  zp_optim_tick(&g->optim, optim);
-  const step_scalars k = scalars_of(optim, &g->optim, (float)d->clip_factor, d->log2_scale);
+  const step_scalars k = scalars_of(optim, &g->optim, clip, log2_scale);
   memcpy(g->scalar, &k, sizeof k);
   if (optim->kind == ZP_OPTIM_ADAMW) g->rule = ZP_RULE_ADAMW;
   else if (zp_equal64(optim->momentum, zp_f64_of_bits(0))) g->rule = ZP_RULE_SGD;
   else g->rule = ZP_RULE_MOMENTUM;
+}
+
+/* An optimizer group's step: β^t first. OPT-1, OPT-3 */
+ZP_ON_DEVICE void zp_tick_group(const zp_optim *optim, const zp_decision *d, zp_group_state *g)
+{
+  zp_optim_tick(&g->optim, optim);
+  zp_group_scalars(optim, (float)d->clip_factor, d->log2_scale, g);
 }
 
 /* Steps that are queued already change nothing either: the same kernel of the next step finds the
