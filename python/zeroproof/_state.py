@@ -97,8 +97,8 @@ class _Loaded:
         for name in states:
             if name not in engine._named and name not in model:
                 raise ValueError(
-                    f"load_state_dict: the optimizer's state has '{name}', which is no parameter of "
-                    "the model: use get_state_dict of torch.distributed.checkpoint.state_dict, "
+                    f"load_state_dict: the optimizer's state has '{name}', which is no parameter "
+                    "of the model: use get_state_dict of torch.distributed.checkpoint.state_dict, "
                     "whose keys are parameters' names"
                 )
         self.buffers = {
@@ -172,7 +172,7 @@ def _tensor(x: Any, shape: torch.Size, what: str) -> torch.Tensor:
 
 
 def _numbers(engine: Engine, given: Sequence[Any]) -> list[dict[str, float]] | None:
-    """The optimizer groups' numbers, or None if there are none in the file."""
+    """The optimizer groups' numbers, or None if the file has no groups."""
     if not given:
         return None
     if len(given) != len(engine._kinds):
@@ -370,6 +370,6 @@ def _safetensors(name: str) -> Any:
         import safetensors.torch
     except ImportError:
         raise ImportError(
-            "zeroproof: this needs the package safetensors: pip install safetensors"
+            "zeroproof: this needs safetensors: it comes with the extra zeroproof[safetensors]"
         ) from None
     return getattr(safetensors.torch, name, None) or getattr(safetensors, name)

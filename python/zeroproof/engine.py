@@ -291,8 +291,9 @@ class Engine:
     @contextlib.contextmanager
     def micro_batch(self) -> Iterator[int]:
         """Forward and any number of backwards of the next micro-batch, whose number it gives.
-        Parameters without a gradient at its end count as unused. After an exception the same
-        micro-batch can be tried again."""
+        Parameters without a gradient at its end count as unused. At its end, but for the step's
+        last one, the ranks reduce its gradients. After an exception within it the same micro-batch
+        can be tried again."""
         native = self._open()
         if self._inside:
             raise self._error("micro_batch() within micro_batch(): end the first one before")

@@ -45,6 +45,7 @@ zp_binding *zp_binding_new(int32_t rank, int32_t world, int32_t stage, int32_t r
   b->o.rank = rank;
   b->o.world = world;
   b->o.hyper.clip = 0;
+  b->o.gradual = 1;
   return b;
 }
 

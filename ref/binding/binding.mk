@@ -6,7 +6,8 @@ BINDING_VECTOR := $(filter cuda/host_optimizer/update%,$(HOST_OPTIMIZER_SRC)) # 
 BINDING_FAST   := $(BUILD)/binding/ref/engine/count.o $(BUILD)/binding/ref/engine/rank_arithmetic.o
 BINDING_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard ref/engine_mpi/*.c ref/binding/*.c) \
                 ref/comm/no_mpi/comm_no_mpi.c) $(BINDING_VECTOR:%.c=$(BUILD)/binding/%.o) \
-                $(BINDING_FAST) $(filter-out $(BINDING_FAST:$(BUILD)/binding/%=$(BUILD)/%),$(LIB_OBJ))
+                $(BINDING_FAST) \
+                $(filter-out $(BINDING_FAST:$(BUILD)/binding/%=$(BUILD)/%),$(LIB_OBJ))
 $(BINDING_FAST): CPPFLAGS += -Dzp_sumsq_add_f32=zp_sumsq_add_f32_fast \
                              -Dzp_optim_step=zp_host_optim_step
 $(BUILD)/binding/%.o: %.c $(BUILD)/flags

@@ -153,6 +153,12 @@ typedef struct zp_engine_options {
   /* ref: how the ranks reach each other if not as processes of an Open MPI job; copied. Then pp,
    * tp, ep and hyper.replicas are 1, and exchange is not needed. NULL: MPI. cuda: NULL. */
   const zp_transport *transport;
+  /* ref, without callbacks: 1: announcing a micro-batch's last gradient does the micro-batch's
+   * work, communication included, so that the engine keeps the gradients of one micro-batch. It is
+   * then announced from the thread that called zp_engine_create, and an error of another rank may
+   * end it. 0: zp_engine_step does all work; gradients of all micro-batches are kept. cuda: no
+   * effect: work is queued as it becomes possible. */
+  int32_t gradual;
 } zp_engine_options;
 
 /* Options with rank, world, device and exchange of a job (NULL: one process alone), AdamW with lr

@@ -145,6 +145,8 @@ static int check_callbacks(const zp_engine_options *o, zp_error *err)
     return refuse(err, o->rank, "ordered", "only with config.reduce ZP_ORDERED", o->config->reduce);
   if (o->offload != 0 && o->offload != 1)
     return refuse(err, o->rank, "offload", "0 or 1", o->offload);
+  if (o->gradual != 0 && o->gradual != 1)
+    return refuse(err, o->rank, "gradual", "0 or 1", o->gradual);
   if (o->offload_threads < 0)
     return refuse(err, o->rank, "offload_threads", "not negative", o->offload_threads);
   if (o->early_bytes < ZP_EARLY_ALL)

@@ -34,6 +34,7 @@ static void begin_window(zp_rank *r)
 
 void zp_rank_begin(zp_rank *r, int32_t phase)
 {
+  if (phase == ZP_PHASE_PAUSED) return;
   r->phase = phase;
   r->pc = 0;
   memset(&r->store_error, 0, sizeof r->store_error);
@@ -69,7 +70,14 @@ static void done(zp_rank *r)
   r->pc++;
 }
 
-/* Runs until the program ends, a communication is due, or an op fails. */
+/* Does the op begin a micro-batch that is not due? */
+static int is_paused(const zp_rank *r, const zp_op *op)
+{
+  return r->limit > 0 && op->mb >= r->limit &&
+         (op->kind == ZP_OP_FORWARD || op->kind == ZP_OP_BACKWARD);
+}
+
+/* Runs until the program ends or pauses, a communication is due, or an op fails. */
 static zp_run advance(zp_rank *r)
 {
   const zp_op *ops = r->program[r->phase];
@@ -77,6 +85,7 @@ static zp_run advance(zp_rank *r)
   while (r->pc < length) {
     r->pc = zp_cursor_next(ops, length, r->pc, r->result.skipped);
     if (r->pc == length) break;
+    if (is_paused(r, &ops[r->pc])) return ZP_RUN_PAUSED;
     r->current = ops[r->pc];
     if (r->hook && r->hook->before) r->hook->before(r->hook->ctx, r, &r->current);
     if (r->err->status != ZP_OK) return ZP_RUN_ERROR;

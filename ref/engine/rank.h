@@ -119,13 +119,15 @@ struct zp_rank {
   int32_t twice;         /* the entry that it was said to be for */
   zp_error *err;
   void *arena;
+  int64_t limit;       /* the program pauses before work on this micro-batch; 0: it does not */
   uint32_t log_topics; /* of ZP_LOG (log.h) */
 };
 
 typedef enum zp_run {
-  ZP_RUN_DONE = 0, /* the program has ended */
-  ZP_RUN_COMM = 1, /* r->request waits to be completed */
-  ZP_RUN_ERROR = 2 /* r->err says why; the rank must not go on */
+  ZP_RUN_DONE = 0,  /* the program has ended */
+  ZP_RUN_COMM = 1,  /* r->request waits to be completed */
+  ZP_RUN_ERROR = 2, /* r->err says why; the rank must not go on */
+  ZP_RUN_PAUSED = 3 /* before the work of micro-batch r->limit */
 } zp_run;
 
 /* A new rank of a valid configuration with its first values (not broadcast yet). cfg, hyper, work
@@ -134,7 +136,9 @@ zp_rank *zp_rank_open(const zp_config *cfg, const zp_hyper *hyper, const zp_work
                       int32_t rank, zp_error *err);
 void zp_rank_close(zp_rank *r);
 
-/* Starts a phase at its first op. SAVE and LOAD need r->store. */
+/* Starts a phase at its first op; ZP_PHASE_PAUSED: goes on where the program has paused. SAVE and
+ * LOAD need r->store. */
+enum { ZP_PHASE_PAUSED = -1 };
 void zp_rank_begin(zp_rank *r, int32_t phase);
 
 /* Runs to the next communication op, the end, or an error (in *r->err). */

@@ -66,7 +66,7 @@ static int open_arrays(zp_engine *e)
   const zp_config *c = e->o.config;
   const zp_layout *lay = &e->rank->lay;
   int64_t bytes;
-  e->rows = e->o.backward ? 1 : c->micro_batches;
+  e->rows = e->o.backward || e->o.gradual ? 1 : c->micro_batches;
   e->at = calloc((size_t)lay->n_params + 1, sizeof *e->at);
   if (!e->at) return no_memory(e);
   for (int32_t i = 0; i < lay->n_params; i++) {
@@ -102,7 +102,7 @@ static int run_alone(zp_rank *r, int32_t phase)
   zp_rank_begin(r, phase);
   for (;;) {
     const zp_run run = zp_rank_advance(r);
-    if (run == ZP_RUN_DONE) return ZP_OK;
+    if (run == ZP_RUN_DONE || run == ZP_RUN_PAUSED) return ZP_OK;
     if (run == ZP_RUN_ERROR) return r->err->status;
     if (r->request.op->kind != ZP_OP_CREATE) zp_request_alone(&r->request);
     if (zp_rank_complete(r)) return r->err->status;
@@ -167,13 +167,25 @@ int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
+int zp_engine_proceed(zp_engine *e)
+{
+  zp_rank *r = e->rank;
+  const int32_t phase = e->midway ? ZP_PHASE_PAUSED : ZP_PHASE_STEP;
+  r->limit = e->mb;
+  e->midway = 1;
+  if (run(e, phase)) return e->err.status;
+  memset(e->arrival, ZP_AWAITED, (size_t)r->lay.n_params);
+  return ZP_OK;
+}
+
 int zp_engine_step(zp_engine *e, void *stream)
 {
   (void)stream;
   if (!e) return ZP_E_REFUSED;
   if (check(e, "zp_engine_step")) return e->err.status;
   if (!e->o.backward && zp_engine_check_awaited(e)) return e->err.status;
-  if (run(e, ZP_PHASE_STEP)) return e->err.status;
+  e->rank->limit = 0;
+  if (run(e, e->midway ? ZP_PHASE_PAUSED : ZP_PHASE_STEP)) return e->err.status;
   zp_engine_begin(e);
   return check(e, "zp_engine_step");
 }

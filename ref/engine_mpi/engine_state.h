@@ -24,7 +24,8 @@ struct zp_engine {
   int32_t inside; /* 1 while a program runs, and may call the options' callbacks */
   zp_engine_saving saving;
   /* Gradients as announced. Without callbacks nothing runs before zp_engine_step, as only one
-   * thread may call MPI: the whole window is kept. With callbacks, one micro-batch. */
+   * thread may call MPI: the whole window is kept. With callbacks, or options.gradual, one
+   * micro-batch. */
   int64_t rows, row_bytes;
   char *kept;       /* [rows][row_bytes] */
   int64_t *at;      /* [lay.n_params] first byte in a row */
@@ -38,6 +39,7 @@ struct zp_engine {
   float *loss;           /* [M] */
   uint8_t *awaited; /* [lay.n_params] partial_gather: 1: waited for since the last step's end */
   int32_t begun;    /* 1: without callbacks: something came for the step that is next */
+  int32_t midway;   /* 1: with options.gradual: the step's program has paused */
 };
 
 /* Of an engine that was created, under its lock. 0, or ZP_E_INTERNAL in e->err. */
@@ -49,6 +51,10 @@ int zp_engine_check_awaited(zp_engine *e);
 /* Over a transport: when all ranks have come, ends their communication; the memory remains until
  * zp_engine_destroy, which then waits for no other rank. 0, or a negative status. */
 int zp_engine_leave(zp_engine *e);
+
+/* With options.gradual: does what the micro-batches before e->mb allow; the kept gradients are of
+ * no use any more. 0, or a negative status. */
+int zp_engine_proceed(zp_engine *e);
 
 /* A workload whose gradients are those announced. */
 zp_workload zp_engine_workload(zp_engine *e);

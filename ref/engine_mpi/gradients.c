@@ -10,7 +10,7 @@ int zp_engine_invariant(zp_engine *e)
 {
   const int64_t micro_batches = e->o.config->micro_batches;
   ZP_INVARIANT(&e->err, e->o.rank, e->rank != NULL && e->rank->rank == e->o.rank);
-  ZP_INVARIANT(&e->err, e->o.rank, e->rows == (e->o.backward ? 1 : micro_batches));
+  ZP_INVARIANT(&e->err, e->o.rank, e->rows == (e->o.backward || e->o.gradual ? 1 : micro_batches));
   ZP_INVARIANT(&e->err, e->o.rank, e->mb >= -1 && e->mb <= micro_batches);
   ZP_INVARIANT(&e->err, e->o.rank, e->left >= 0 && e->left <= e->trained && e->row_bytes >= 0);
   ZP_INVARIANT(&e->err, e->o.rank, e->rank->step >= 0);
@@ -49,6 +49,20 @@ static int is_turn(const zp_engine *e, int64_t mb)
          (!e->inside || e->o.backward != NULL);
 }
 
+/* Of the stage's entry i: its row is the micro-batch's, or the only one. */
+static int64_t row_of(const zp_engine *e, int64_t mb)
+{
+  return e->rows == 1 ? 0 : mb;
+}
+static uint8_t *arrival_of(const zp_engine *e, int64_t mb, int32_t i)
+{
+  return &e->arrival[row_of(e, mb) * e->rank->lay.n_params + i];
+}
+static void *kept_at(const zp_engine *e, int64_t mb, int32_t i)
+{
+  return e->kept + row_of(e, mb) * e->row_bytes + e->at[i];
+}
+
 /* Why micro-batch mb's turn is not now. */
 static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
 {
@@ -68,8 +82,7 @@ static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
   else if (mb != e->mb + 1 || e->o.backward)
     snprintf(text, cap, "expected micro-batch %lld", (long long)e->mb);
   else {
-    while (e->o.config->params[lay->first_param + i].frozen ||
-           e->arrival[e->mb * lay->n_params + i] > ZP_LENT)
+    while (e->o.config->params[lay->first_param + i].frozen || *arrival_of(e, e->mb, i) > ZP_LENT)
       i++;
     zp_engine_name(&e->o, lay->first_param + i, name, sizeof name);
     snprintf(text, cap,
@@ -77,16 +90,6 @@ static void put_turn(const zp_engine *e, int64_t mb, char *text, size_t cap)
              "call zp_engine_grad_unused for an entry without a gradient",
              (long long)e->mb, (int)e->left, (int)e->trained, (int)(lay->first_param + i), name);
   }
-}
-
-/* Of the stage's entry i: its row is the micro-batch's, or with callbacks the only one. */
-static uint8_t *arrival_of(const zp_engine *e, int64_t mb, int32_t i)
-{
-  return &e->arrival[(e->o.backward ? 0 : mb) * e->rank->lay.n_params + i];
-}
-static void *kept_at(const zp_engine *e, int64_t mb, int32_t i)
-{
-  return e->kept + (e->o.backward ? 0 : mb) * e->row_bytes + e->at[i];
 }
 
 /* Is `param` a trained entry of this stage? 0, or a negative status. */
@@ -153,6 +156,13 @@ static int announce(zp_engine *e, int32_t param, int64_t mb, zp_arrival arrival,
   return ZP_OK;
 }
 
+/* After an announcement, without the lock: is a micro-batch complete that is not the last one? */
+static int proceed(zp_engine *e, int complete)
+{
+  if (!complete || !e->o.gradual || e->mb == e->o.config->micro_batches) return ZP_OK;
+  return zp_engine_proceed(e);
+}
+
 static int is_empty(const zp_config *c, int32_t param)
 {
   return param >= 0 && param < c->n_params && c->params[param].numel == 0;
@@ -162,10 +172,12 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
                          void *stream)
 {
   char what[160];
-  int status;
+  int64_t before;
+  int status, complete;
   (void)stream;
   if (!e) return ZP_E_REFUSED;
   pthread_mutex_lock(&e->lock);
+  before = e->mb;
   status = e->err.status ? e->err.status : zp_engine_invariant(e);
   const int known = param >= 0 && param < e->o.config->n_params; /* others are refused later */
   const int32_t expected = known ? zp_gradient_dtype(e->o.config, &e->o.hyper, param) : dtype;
@@ -181,8 +193,9 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
     status = announce(e, param, mb, ZP_READY, grad);
   }
   if (status == ZP_OK) status = zp_engine_invariant(e);
+  complete = e->mb != before;
   pthread_mutex_unlock(&e->lock);
-  return status;
+  return status == ZP_OK ? proceed(e, complete) : status;
 }
 
 void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream)
@@ -205,17 +218,20 @@ void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *strea
 
 int zp_engine_grad_unused(zp_engine *e, int32_t param, int64_t mb)
 {
-  int status;
+  int64_t before;
+  int status, complete;
   if (!e) return ZP_E_REFUSED;
   pthread_mutex_lock(&e->lock);
+  before = e->mb;
   status = e->err.status ? e->err.status : zp_engine_invariant(e);
   if (status == ZP_OK)
     status = e->o.backward && mb > e->backward && mb <= e->forward
                  ? declare_unused(e, param, mb)
                  : announce(e, param, mb, ZP_UNUSED, NULL);
   if (status == ZP_OK) status = zp_engine_invariant(e);
+  complete = e->mb != before;
   pthread_mutex_unlock(&e->lock);
-  return status;
+  return status == ZP_OK ? proceed(e, complete) : status;
 }
 
 int zp_engine_loss(zp_engine *e, int64_t mb, const float *loss, void *stream)
@@ -313,7 +329,7 @@ int zp_engine_check_awaited(zp_engine *e)
 void zp_engine_begin(zp_engine *e)
 {
   memset(e->awaited, 0, (size_t)e->rank->lay.n_params);
-  e->begun = 0;
+  e->begun = e->midway = 0;
   e->forward = e->backward = -1;
   e->mb = e->o.backward ? -1 : e->trained > 0 ? 0 : e->o.config->micro_batches;
   e->left = e->trained;
@@ -443,14 +459,12 @@ static int run_backward(void *inst, zp_mb at, int32_t slot, const zp_message *do
                         const zp_message *din, zp_sink sink)
 {
   zp_engine *e = inst;
-  const int64_t row = e->o.backward ? 0 : at.mb;
   zp_rank *r = e->rank;
   if (e->o.backward && call_backward(e, at, slot, dout, din)) return -1;
   for (int32_t i = r->lay.n_params - 1; i >= 0; i--) {
-    const uint8_t arrival = e->arrival[row * r->lay.n_params + i];
+    const uint8_t arrival = *arrival_of(e, at.mb, i);
     if (arrival == ZP_UNUSED) r->used[i] = 0;
-    if (arrival == ZP_READY)
-      sink.arrive(sink.ctx, r->lay.first_param + i, e->kept + row * e->row_bytes + e->at[i]);
+    if (arrival == ZP_READY) sink.arrive(sink.ctx, r->lay.first_param + i, kept_at(e, at.mb, i));
   }
   return 0;
 }

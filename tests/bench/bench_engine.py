@@ -1,11 +1,12 @@
 """Time of a training step by zeroproof.torch.Engine beside DDP with ZeroRedundancyOptimizer, FSDP2
-and DeepSpeed ZeRO-2, on the CPU, in one run: a GPT of 25 million parameters in fp32, AdamW, clipping.
+and DeepSpeed ZeRO-2, on the CPU, in one run: a GPT in fp32, AdamW, clipping. The peers' optimizer
+is PyTorch's fused AdamW.
 
-    sh tests/bench/bench_engine.sh            # 2 ranks of one thread, 10 rounds
+    torchrun --nproc-per-node 2 tests/bench/bench_engine.py [--help]
 
 Each round takes one step of each contender, in an order that rotates; between two steps all ranks
-meet. Printed: median seconds of a step, and the median over rounds of the ratio to the fastest peer.
-Options: --layers, --width, --tokens, --rounds, --micro-batches, --profile (Engine's functions)."""
+meet. Printed: the median seconds and processor seconds (of rank 0) of a step, and the median over
+rounds of the ratio to the peer that has the smallest median."""
 
 import argparse
 import contextlib
@@ -156,6 +157,7 @@ def main():
                 print(f"{name}: not run: {error}")
     size = sum(p.numel() for p in Gpt(options.layers, options.width).parameters())
     seconds = {name: [] for name in contenders}
+    processor = {name: [] for name in contenders}
     for number in range(-1, options.rounds):
         made = torch.Generator().manual_seed(10 * number + rank + 10)
         batches = torch.randint(
@@ -165,11 +167,12 @@ def main():
         for at in range(len(names)):
             name = names[(at + number) % len(names)]
             dist.barrier()
-            began = time.perf_counter()
+            began, used = time.perf_counter(), time.process_time()
             contenders[name](batches)
             dist.barrier()
             if number >= 0:  # the first one warms up
                 seconds[name].append(time.perf_counter() - began)
+                processor[name].append(time.process_time() - used)
     if rank == 0:
         best = min((n for n in seconds if n in PEERS), key=lambda n: statistics.median(seconds[n]))
         print(
@@ -179,7 +182,10 @@ def main():
         )
         for name, found in seconds.items():
             ratio = statistics.median(a / b for a, b in zip(found, seconds[best], strict=True))
-            print(f"{name:32} {statistics.median(found):7.3f} s   {ratio:5.2f} x {best}")
+            print(
+                f"{name:32} {statistics.median(found):7.3f} s  {ratio:5.2f} x {best}, "
+                f"processor {statistics.median(processor[name]):7.3f} s"
+            )
     dist.barrier()
     os._exit(0)
 

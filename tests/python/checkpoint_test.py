@@ -225,19 +225,8 @@ def negative_zeros(rank, world):
 # ---- Refused -------------------------------------------------------------------------------------
 
 
-def mistakes(rank, world, folder):
-    """Each mistake's error; afterwards training has the bits of a run without them."""
-    engine = engine_of(Net(), world)
-    state = engine.state_dict()
+def wrong_dicts(engine, refused, state, rank, world):
     model, optim = state["model"], state["optim"]
-    found = {}
-
-    def refused(name, run):
-        try:
-            run()
-            found[name] = "no error"
-        except (ValueError, zt.EngineError) as error:
-            found[name] = str(error)
 
     def load(**changed):
         return lambda: engine.load_state_dict({**state, **changed})
@@ -268,11 +257,27 @@ def mistakes(rank, world, folder):
         "another kind",
         load(optim={**optim, "param_groups": [{**optim["param_groups"][0], "kind": "sgd"}]}),
     )
-    refused("a scale that is none", load(engine={**state["engine"], "steps": -1}))
+    refused("steps below 0", load(engine={**state["engine"], "steps": -1}))
     if world > 1:
         other = {**model, "out.bias": model["out.bias"] + rank}
         refused("other values on a rank", load(model=other))
         refused("a rank cannot", load(model=without(model, "out.bias" if rank else "none")))
+
+
+def mistakes(rank, world, folder):
+    """Each mistake's error; afterwards training has the bits of a run without them."""
+    engine = engine_of(Net(), world)
+    state = engine.state_dict()
+    found = {}
+
+    def refused(name, run):
+        try:
+            run()
+            found[name] = "no error"
+        except (ValueError, zt.EngineError) as error:
+            found[name] = str(error)
+
+    wrong_dicts(engine, refused, state, rank, world)
     refused("no folder", lambda: engine.load_dcp(f"{folder}/none"))
     refused("an empty folder", lambda: engine.load_dcp(folder))
     engine.save_dcp(f"{folder}/dcp")
@@ -308,7 +313,7 @@ EXPECTED = {
     "a moment is missing": "out.bias has no exp_avg_sq",
     "other groups": "there are 2 param_groups, and the engine has 1",
     "another kind": "param_groups 0 is of kind 'sgd', and the engine's of 'adamw'",
-    "a scale that is none": "no training with this engine's scale leaves them",
+    "steps below 0": "no training with this engine's scale leaves them",
     "other values on a rank": "rank 1 has other values than rank 0",
     "a rank cannot": "rank 1: load_state_dict: the model's out.bias is missing",
     "no folder": "load_dcp: there is no folder",

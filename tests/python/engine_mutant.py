@@ -33,7 +33,9 @@ def unused():
     import torch
 
     def faulty(self, j, mb):
-        self.ready(j, mb, torch.ones_like(self.entries[j].first))
+        self.ready(
+            j, mb, torch.ones(self.entries[j].first.shape, dtype=self.entries[j].first.dtype)
+        )
 
     Native.unused = faulty
 

@@ -105,7 +105,7 @@ def written(rank, world):
         said = "no error" if native.held(0) else "holds nothing"
     except zt.EngineError as error:
         said = str(error)
-    engine._leave_group()
+    engine._leave_group(clean=False)
     return read, value, said
 
 

@@ -170,7 +170,7 @@ int zp_calls_run(zp_calls *c, zp_rank *r, int32_t phase, zp_error *err)
   zp_rank_begin(r, phase);
   for (;;) {
     const zp_run run = zp_rank_advance(r);
-    if (run == ZP_RUN_DONE) return ZP_OK;
+    if (run == ZP_RUN_DONE || run == ZP_RUN_PAUSED) return ZP_OK;
     if (run != ZP_RUN_ERROR) {
       if (serve(c, r, &r->request, err)) return err->status;
       if (zp_rank_complete(r) == 0) continue;

@@ -18,7 +18,7 @@ typedef struct zp_calls zp_calls;
 int zp_calls_start(zp_calls **out, const zp_transport *t, int32_t rank, int32_t world,
                    zp_error *err);
 
-/* Runs one phase of this process's rank. */
+/* Runs one phase of this process's rank, until it ends or pauses. */
 int zp_calls_run(zp_calls *c, zp_rank *r, int32_t phase, zp_error *err);
 
 /* Outside programs, by all ranks. Broadcast: from rank 0. */

@@ -7,10 +7,8 @@
  *   callbacks=1 threads=1   callbacks though pp is 1; three threads announce gradients
  *   native=1       reduce=0 means NCCL's own order, where the engine has it
  *   same=1         all ranks have the same first values; no broadcast has to change any
- *   partial=1      the option partial_gather, with aligned entries
- *   fp32=1         gradients are fp32 (zp_hyper.fp32_gradients)
- *   steps=N        4 without it
- *   schedule=1     hyperparameters that differ by step
+ *   partial=1 gradual=1 fp32=1   partial_gather with aligned entries, gradual, fp32_gradients
+ *   steps=N schedule=1   4 without it; hyperparameters that differ by step
  *   state=1        reads masters and moments after each step, and replaces them after step 1
  *   get=N          comparisons: 0 after the last step, -1 none, 2 of rank 0 (1: after each step)
  *   badloss=BITS   the steps (bit t: step t) in which one loss is not finite
@@ -56,7 +54,7 @@ typedef struct run {
   zp_job job;
   zp_coord at;
   int64_t seed, callbacks, threads, fault_rank, native, offload, state, bad_loss, steps, replicas,
-      same, schedule, get, partial, fp32;
+      same, schedule, get, partial, fp32, gradual;
   char save[200], load[200], fault[40];
   zp_engine *e;
   zp_error err;
@@ -104,10 +102,11 @@ static int take(run *r, int argc, char **argv)
   int64_t *const large[] = {&c->micro_batches, &c->bucket, &r->seed,     &r->callbacks, &r->threads,
                             &r->fault_rank,    &r->native, &r->offload,  &r->bad_loss,  &r->steps,
                             &r->replicas,      &r->same,   &r->schedule, &r->get,       &r->state,
-                            &r->partial,       &r->fp32};
-  static const char *const large_name[] = {
-      "mb",    "bucket",   "seed", "callbacks", "threads", "rank",  "native",  "offload", "badloss",
-      "steps", "replicas", "same", "schedule",  "get",     "state", "partial", "fp32"};
+                            &r->partial,       &r->fp32,   &r->gradual};
+  static const char *const large_name[] = {"mb",       "bucket", "seed",     "callbacks", "threads",
+                                           "rank",     "native", "offload",  "badloss",   "steps",
+                                           "replicas", "same",   "schedule", "get",       "state",
+                                           "partial",  "fp32",   "gradual"};
   char *const word[] = {r->save, r->load, r->fault};
   static const char *const word_name[] = {"save", "load", "fault"};
   *c = (zp_config){.pp = 1,
@@ -131,7 +130,7 @@ static int take(run *r, int argc, char **argv)
     for (int k = 0; k < 9 && value; k++)
       if (strlen(small_name[k]) == n && !strncmp(small_name[k], argv[i], n))
         *small[k] = atoi(value), found = 1;
-    for (int k = 0; k < 17 && value; k++)
+    for (int k = 0; k < 18 && value; k++)
       if (strlen(large_name[k]) == n && !strncmp(large_name[k], argv[i], n))
         *large[k] = atoll(value), found = 1;
     for (int k = 0; k < 3 && value; k++)
@@ -473,6 +472,7 @@ static int create(run *r)
   if (is(r, "ordered")) o.ordered = r->cfg.reduce == ZP_EXACT ? 1 : 2;
   o.offload = (int32_t)r->offload;
   o.partial_gather = (int32_t)r->partial;
+  o.gradual = (int32_t)r->gradual;
   if (is(r, "noshape")) o.shape = NULL;
   if (is(r, "size")) o.size = 12;
   if (is(r, "world")) o.world++;

@@ -21,6 +21,9 @@ bits() { # bits NAME RANKS ARGUMENTS…
   law "bits_of_comm_sim_$name"
 }
 beside bits alone 1 seed=1 mb=3
+beside bits alone_by_micro_batch 1 seed=1 mb=3 gradual=1
+beside bits two_blocks_by_micro_batch 4 dp=4 replicas=2 seed=15 stage=2 mb=3 gradual=1
+beside bits ordered_by_micro_batch 3 dp=3 stage=1 reduce=0 seed=4 mb=4 gradual=1 badloss=2
 beside bits alone_with_callbacks 1 seed=2 callbacks=1 stage=1 reduce=0
 beside bits alone_from_three_threads 1 seed=3 threads=1 precision=2
 beside bits alone_with_callbacks_from_three_threads 1 seed=4 threads=1 callbacks=1 stage=0

@@ -122,6 +122,7 @@ static zp_transport transport_of(seat *s)
 typedef struct job {
   int32_t world, stage, reduce, precision;
   int64_t bucket;
+  int32_t gradual;
   int32_t other_bucket; /* 1: rank 1 has another configuration */
   int32_t loses;        /* 1: rank 1 announces one gradient too few */
   const char *saves, *loads;
@@ -135,6 +136,7 @@ typedef struct rank {
   double norm[STEPS];
   float loss[STEPS];
   int64_t step;
+  zp_ledger_sum ledger[ZP_ALL_GROUPS];
 } rank;
 
 /* The gradient of entry p in global micro-batch g of a step: small numbers, exact in bf16. */
@@ -185,6 +187,7 @@ static int train(zp_engine *e, rank *r, const zp_config *c)
     r->loss[step] = state.loss;
   }
   r->step = state.step;
+  memcpy(r->ledger, state.ledger, sizeof r->ledger);
   for (int32_t p = 0; p < ENTRIES; p++)
     memcpy(r->param[p], zp_engine_param(e, p),
            (size_t)(list[p].numel * zp_dtype_bytes(zp_entry_dtype(c, p))));
@@ -223,6 +226,7 @@ static void *run(void *arg)
   o.hyper.optim[0] = adamw;
   o.hyper.clip = 0.5;
   o.transport = &t;
+  o.gradual = r->j->gradual;
   if (zp_engine_create(&e, &o, &r->err) == 0 && train(e, r, &c)) r->err = *zp_engine_why(e);
   if (e) zp_engine_destroy(e, r->err.status ? NULL : &r->err);
   return NULL;
@@ -275,6 +279,27 @@ Test(transport, any_number_of_ranks_stage_and_bucket_gives_the_bits_of_one_proce
   }
 }
 
+/* With `gradual`, and also alone: the bits and the ledger of a step that does all work at once. */
+Test(transport, work_that_is_done_by_micro_batch_has_the_same_bits_and_ledger)
+{
+  static rank at_once[RANKS], r[RANKS];
+  for (int32_t world = 1; world <= RANKS; world++) {
+    for (int32_t stage = 0; stage < 3; stage++) {
+      job j = {.world = world, .stage = stage, .reduce = stage == 1 ? ZP_ORDERED : ZP_EXACT};
+      j.bucket = 16;
+      memset(at_once, 0, sizeof at_once);
+      all_ranks(&j, at_once);
+      j.gradual = 1;
+      memset(r, 0, sizeof r);
+      all_ranks(&j, r);
+      for (int32_t i = 0; i < world; i++) {
+        assert_alike(&r[i], &at_once[i], "gradual");
+        cr_assert_arr_eq(r[i].ledger, at_once[i].ledger, sizeof r[i].ledger);
+      }
+    }
+  }
+}
+
 /* Every partial sum of these gradients is exact in fp32. spec: RED-4 */
 Test(transport, ordered_sums_are_those_of_one_process_where_no_sum_rounds)
 {
@@ -319,8 +344,9 @@ Test(transport, a_checkpoint_of_three_ranks_is_continued_on_two)
 Test(transport, a_call_that_fails_ends_every_rank_with_its_reason)
 {
   static rank r[RANKS];
-  const job j = {.world = 3, .stage = 2, .reduce = ZP_EXACT, .bucket = 16};
+  job j = {.world = 3, .stage = 2, .reduce = ZP_EXACT, .bucket = 16};
   for (int32_t call = 1; call < 60; call++) {
+    j.gradual = call % 3 == 0;
     memset(r, 0, sizeof r);
     r[1].s.fails_in = call;
     all_ranks(&j, r);
@@ -343,11 +369,14 @@ Test(transport, a_rank_with_another_configuration_is_named)
 Test(transport, a_missing_gradient_is_named_and_reported_to_the_others)
 {
   static rank r[RANKS];
-  const job j = {.world = 2, .stage = 2, .reduce = ZP_EXACT, .bucket = 16, .loses = 1};
-  all_ranks(&j, r);
-  cr_assert_eq(r[1].err.status, ZP_E_ARRIVAL, "%s", r[1].err.text);
-  cr_assert_not_null(strstr(r[1].s.heard, "rank 1"), "%s", r[1].s.heard);
-  cr_assert_eq(r[0].err.status, ZP_E_PEER, "%s", r[0].err.text);
+  for (int32_t gradual = 0; gradual < 2; gradual++) {
+    const job j = {.world = 2, .stage = 2, .bucket = 16, .loses = 1, .gradual = gradual};
+    memset(r, 0, sizeof r);
+    all_ranks(&j, r);
+    cr_assert_eq(r[1].err.status, ZP_E_ARRIVAL, "%s", r[1].err.text);
+    cr_assert_not_null(strstr(r[1].s.heard, "rank 1"), "%s", r[1].s.heard);
+    cr_assert_eq(r[0].err.status, ZP_E_PEER, "%s", r[0].err.text);
+  }
 }
 
 static int refused(zp_engine_options *o, const char *text)
