@@ -443,7 +443,7 @@ include cuda/verify/verify.mk
 include cuda/nccl_threads/nccl_threads.mk
 include cuda/cli/cli.mk
 include cuda/gpu/gpu.mk
-include cuda/norm/norm.mk
+include cuda/norm/norm.mk cuda/binding/binding.mk
 include conformance/recorder/recorder.mk
 include tests/lint/lint.mk ref/binding/binding.mk
 

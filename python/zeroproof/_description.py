@@ -9,7 +9,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from ._engine import DTYPES, KINDS, REDUCE, Entry
+from ._cuda_engine import CudaNative, is_simulated, library
+from ._engine import DTYPES, KINDS, REDUCE, Entry, Native
 
 BUCKET = 1 << 24  # elements
 GROUPS = 8  # ZP_HYPER_GROUPS
@@ -43,17 +44,27 @@ def numbers_of(kind: str, given: Mapping[str, Any]) -> dict[str, float]:
     return values
 
 
+def engine_of(engine: str) -> tuple[type[Native], str]:
+    """The engine's class, and where its tensors are. Raises ValueError."""
+    if engine == "ref":
+        return Native, "cpu"
+    if engine != "cuda":
+        raise ValueError(f"Engine: engine is {engine!r}; it must be 'ref' or 'cuda'")
+    return CudaNative, "cpu" if is_simulated(library()) else "cuda"
+
+
 class Description:
     """What Engine is given, checked. Raises ValueError."""
 
     def __init__(self, model: torch.nn.Module, optimizer: Any, **settings: Any) -> None:
         self.settings = settings
+        self.native, device = engine_of(settings["engine"])
         self.named = names_of(dict(model.named_parameters()))  # each shared Parameter once
         if not self.named:
             raise ValueError("Engine: the model has no parameters")
         for name, p in self.named.items():
-            if p.device.type != "cpu" or p.layout != torch.strided:
-                raise ValueError(f"Engine: {name} is on {p.device}; it must be dense, on the CPU")
+            if p.device.type != device or p.layout != torch.strided:
+                raise ValueError(f"Engine: {name} is on {p.device}; it must be dense, on {device}")
             if getattr(p, OWNED, False):
                 raise ValueError(
                     f"Engine: {name} belongs to another engine; close() that one first"

@@ -18,7 +18,7 @@ from ._alarm import WAITS, Alarms
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}  # ZP_F32, ZP_BF16, ZP_F16
 NAME = 47  # bytes of an entry's name
-REDUCE = {"ordered": 0, "exact": 1}  # zp_reduce
+REDUCE = {"ordered": 0, "exact": 1, "native": 2}  # of zp_binding_new
 NUMBERS = ("lr", "weight_decay", "beta1", "beta2", "eps", "momentum")  # of an optimizer group
 KINDS = {"sgd": 0, "adamw": 1}  # ZP_OPTIM_SGD, ZP_OPTIM_ADAMW
 STATES = {"master": 6, "moment1": 7, "moment2": 8}  # ZP_WHAT_MASTER, _MOMENT1, _MOMENT2
@@ -27,6 +27,7 @@ _pointer, _int, _long, _double = ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64
 _text = ctypes.c_char_p
 MOVE = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, _pointer, _long)
 BROADCAST = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _pointer, _long, _int)
+EXCHANGE = ctypes.CFUNCTYPE(ctypes.c_int, _pointer, _int, _pointer, ctypes.c_size_t)
 WHY = ctypes.CFUNCTYPE(_pointer, _pointer)
 ALARM = ctypes.CFUNCTYPE(None, _pointer, _int, _text)
 ENTERING = ctypes.CFUNCTYPE(None, _text, _text, _text, _long, _int, _text)
@@ -39,6 +40,7 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_binding_rates": (_int, [_pointer, _int, ctypes.POINTER(_double)]),
     "zp_binding_clip": (_int, [_pointer, _double, _double]),
     "zp_binding_scale": (_int, [_pointer, _int, _int, _int, _int, _long, _int, _int]),
+    "zp_binding_device": (None, [_pointer, _int, EXCHANGE, _pointer]),
     "zp_binding_open": (_int, [_pointer, MOVE, MOVE, BROADCAST, WHY, ALARM, _pointer]),
     "zp_binding_watch": (None, [_pointer, ENTERING]),
     "zp_binding_engine": (_pointer, [_pointer]),
@@ -72,12 +74,18 @@ def library() -> ctypes.CDLL:
         path = pathlib.Path(_native.library_path()).with_name("libzeroproof_engine.so")
         if not path.is_file():
             raise OSError(f"zeroproof: {path} is missing: run make lib")
-        found = ctypes.CDLL(str(path))
-        for name, (result, arguments) in SIGNATURES.items():
-            function = getattr(found, name)
-            function.restype, function.argtypes = result, arguments
-        _library = found
+        _library = declared(ctypes.CDLL(str(path)), SIGNATURES)
     return _library
+
+
+def declared(
+    found: ctypes.CDLL, signatures: Mapping[str, tuple[Any, Sequence[Any]]]
+) -> ctypes.CDLL:
+    """The library, with the types of its functions."""
+    for name, (result, arguments) in signatures.items():
+        function = getattr(found, name)
+        function.restype, function.argtypes = result, arguments
+    return found
 
 
 def name_of(name: str) -> bytes:
@@ -223,14 +231,20 @@ class Entry(NamedTuple):
 class Owner:
     """The memory of one rank's engine, freed when nothing refers to it."""
 
-    def __init__(self, binding: int, transport: Transport | None) -> None:
-        self.lib, self.binding, self.transport = library(), binding, transport
+    def __init__(self, lib: ctypes.CDLL, binding: int, transport: Transport | None) -> None:
+        self.lib, self.transport = lib, transport
+        self.binding: int | None = binding
         self.entering: Any = None
 
-    def __del__(self) -> None:
+    def close(self) -> None:
+        binding, self.binding = self.binding, None
         if self.transport:
             self.transport.left = True
-        self.lib.zp_binding_close(self.binding)
+        if binding:
+            self.lib.zp_binding_close(binding)
+
+    def __del__(self) -> None:
+        self.close()
 
 
 class Entered(NamedTuple):
@@ -248,6 +262,7 @@ class Entered(NamedTuple):
 class Native:
     """One rank's engine."""
 
+    _owner = Owner
     watch: Callable[[Entered], None] | None = None  # called before each communication, from open()
 
     def __init__(
@@ -263,13 +278,14 @@ class Native:
         bucket: int,
         transport: Transport | None,
     ) -> None:
-        self.lib, self.entries, self.transport = library(), list(entries), transport
+        self.lib, self.entries, self.transport = self._library(), list(entries), transport
+        self.world = world
         self._binding = self.lib.zp_binding_new(
             *(rank, world, stage, REDUCE[reduce], DTYPES[precision], micro_batches, bucket)
         )
         if not self._binding:
             raise MemoryError("zeroproof: no memory for an engine")
-        self.owner = Owner(self._binding, transport)
+        self.owner = self._owner(self.lib, self._binding, transport)
         for e in self.entries:
             if self.lib.zp_binding_param(
                 self._binding,
@@ -282,6 +298,9 @@ class Native:
             ):
                 raise MemoryError("zeroproof: no memory for the parameters' description")
         self.engine: int | None = None
+
+    def _library(self) -> ctypes.CDLL:
+        return library()
 
     def check(self, status: int) -> None:
         """Raises EngineError unless status is 0."""

@@ -5,6 +5,7 @@ safetensors."""
 from __future__ import annotations
 
 import hashlib
+import importlib
 import itertools
 import json
 import os
@@ -365,11 +366,10 @@ def read_safetensors(path: str) -> dict[str, Any]:
 
 
 def _safetensors(name: str) -> Any:
+    module = "safetensors.torch" if name == "save_file" else "safetensors"
     try:
-        import safetensors
-        import safetensors.torch
+        return getattr(importlib.import_module(module), name)
     except ImportError:
         raise ImportError(
             "zeroproof: this needs safetensors: it comes with the extra zeroproof[safetensors]"
         ) from None
-    return getattr(safetensors.torch, name, None) or getattr(safetensors, name)

@@ -91,14 +91,16 @@ class Engine:
         weight_decay, momentum (kind="sgd"; weight decay is decoupled, unlike torch.optim.SGD's);
         or a list of up to 8 such dicts, each with its `params`. A parameter that a step does not
         use has a gradient of zero: it is decayed, and moved by its momentum.
-    stage: 0, 1 or 2. micro_batches: of each rank in a step. reduce: "exact" or "ordered" (fp32 sums
-        in a fixed order, which depend on the number of ranks). bucket: elements of a bucket. clip:
+    stage: 0, 1 or 2. micro_batches: of each rank in a step. reduce: "exact"; "ordered" (fp32 sums
+        in a fixed order, which depend on the number of ranks); or "native" (in the order of the
+        communication library; here the same as ordered). bucket: elements of a bucket. clip:
         the largest global norm, or None. scale: the loss scale, a power of two, or "dynamic" (from
         2^16), which models with parameters in fp16 have by default; others have 1. A dict changes
         numbers of "dynamic": first (2^16), least (1), most (2^24), hysteresis (1: overflows that
         halve it; consecutive=True: in a row), window (2,000: steps without one that double it).
         group: the process group of all ranks that train; None: all ranks, or this process alone if
-        it was not started by torchrun. timeout_s: how long a rank waits for another one.
+        it was not started by torchrun. timeout_s: how long a rank waits for another one. engine:
+        "ref", on the CPU; or "cuda", which has only run on a simulated device (_cuda_engine.py).
 
     optimizer (attribute): a torch Optimizer, for torch.optim.lr_scheduler. last: what the last step
     returned, or None.
@@ -121,6 +123,7 @@ class Engine:
         scale: float | str | Mapping[str, Any] | None = None,
         group: dist.ProcessGroup | None = None,
         timeout_s: float = 60.0,
+        engine: str = "ref",
     ) -> None:
         together = dist.is_available() and dist.is_initialized()
         if not together and int(os.environ.get("WORLD_SIZE", "1")) > 1:
@@ -139,7 +142,7 @@ class Engine:
         self.model, self.stage, self.micro_batches = model, stage, micro_batches
         self.last: State | None = None
         settings = dict(stage=stage, micro_batches=micro_batches, reduce=reduce, bucket=bucket)
-        settings |= dict(clip=clip, scale=scale)
+        settings |= dict(clip=clip, scale=scale, engine=engine)
         try:
             made, number = described(
                 self._own, lambda: Description(model, optimizer, **settings), self.rank, world
@@ -147,8 +150,9 @@ class Engine:
             if self._own is not None:
                 prefix = f"zeroproof engine {number}"
                 self._alarms = Alarms(store_of_job(), prefix, self.rank, world)
-                self._transport = Transport(self._own, self._alarms, 1.5 * timeout_s + 5)
-            native = Native(
+                if engine == "ref":
+                    self._transport = Transport(self._own, self._alarms, 1.5 * timeout_s + 5)
+            native = made.native(
                 made.entries(),
                 rank=self.rank,
                 world=world,

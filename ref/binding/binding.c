@@ -1,29 +1,7 @@
-#include "binding.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "../engine/checkpoint.h"
-#include "../engine/cursor.h"
-#include "../engine_mpi/engine_state.h"
-
-typedef struct entry_name {
-  char text[ZP_CKPT_NAME];
-} entry_name;
-
-struct zp_binding {
-  zp_config cfg;
-  zp_param *param; /* [cfg.n_params] */
-  entry_name *own_name;
-  const char **name;
-  const void **first;
-  int32_t room; /* of the four */
-  zp_engine_options o;
-  zp_engine *e;
-  zp_error err;
-  zp_hook hook;
-  void (*entering)(const char *, const char *, const char *, int64_t, int32_t, const char *);
-};
+#include "binding_internal.h"
 
 zp_binding *zp_binding_new(int32_t rank, int32_t world, int32_t stage, int32_t reduce,
                            int32_t precision, int64_t micro_batches, int64_t bucket)
@@ -35,7 +13,7 @@ zp_binding *zp_binding_new(int32_t rank, int32_t world, int32_t stage, int32_t r
                        .tp = 1,
                        .ep = 1,
                        .stage = stage,
-                       .reduce = reduce,
+                       .reduce = reduce == ZP_EXACT ? ZP_EXACT : ZP_ORDERED,
                        .precision = precision,
                        .micro_batches = micro_batches,
                        .bucket = bucket,
@@ -46,6 +24,7 @@ zp_binding *zp_binding_new(int32_t rank, int32_t world, int32_t stage, int32_t r
   b->o.world = world;
   b->o.hyper.clip = 0;
   b->o.gradual = 1;
+  b->o.ordered = reduce == ZP_ORDERED;
   return b;
 }
 
@@ -111,6 +90,14 @@ int zp_binding_rates(zp_binding *b, int32_t n, const double *lr)
   return set_hyper(b);
 }
 
+void zp_binding_device(zp_binding *b, int32_t device,
+                       int (*exchange)(void *, int32_t, void *, size_t), void *ctx)
+{
+  b->o.device = device;
+  b->o.exchange = exchange;
+  b->o.exchange_ctx = ctx;
+}
+
 int zp_binding_load(zp_binding *b, const char *dir)
 {
   const int status = zp_engine_load(b->e, dir);
@@ -149,23 +136,6 @@ int zp_binding_open(zp_binding *b, int (*all_gather)(void *, const void *, void 
   return b->err.status;
 }
 
-static void before_op(void *ctx, zp_rank *r, zp_op *op)
-{
-  const zp_binding *b = ctx;
-  if (!zp_op_communicates(op) || zp_block_group_size(&r->block, op->group, op->key) == 1) return;
-  b->entering(zp_op_name(op->kind), op->redop == ZP_RED_NONE ? "" : zp_redop_name(op->redop),
-              zp_dtype_name(op->dtype), op->count, op->root, zp_what_name(op->what));
-}
-
-void zp_binding_watch(zp_binding *b,
-                      void (*entering)(const char *op, const char *redop, const char *dtype,
-                                       int64_t count, int32_t root, const char *what))
-{
-  b->entering = entering;
-  b->hook = (zp_hook){b, before_op, NULL};
-  b->e->rank->hook = &b->hook;
-}
-
 zp_engine *zp_binding_engine(zp_binding *b)
 {
   return b->e;
@@ -192,51 +162,6 @@ int zp_binding_get(zp_binding *b, double number[6], int64_t ledger[6])
     ledger[3 * g + 2] = (int64_t)s.ledger[group[g]].hash;
   }
   return ZP_OK;
-}
-
-void zp_binding_progress(const zp_binding *b, int64_t whole[ZP_BINDING_WHOLE],
-                         double power[ZP_BINDING_POWER])
-{
-  const zp_rank *r = b->e->rank;
-  const int64_t numbers[5] = {r->step, r->scaler.log2_scale, r->scaler.hysteresis_left,
-                              r->scaler.iter, r->scaler.last_overflow};
-  memcpy(whole, numbers, sizeof numbers);
-  for (int32_t g = 0; g < ZP_HYPER_GROUPS; g++) {
-    const int used = g < b->cfg.optgroups;
-    whole[5 + g] = used ? r->optim[g].t : 0;
-    power[2 * g] = used ? r->optim[g].beta1_pow : 1;
-    power[2 * g + 1] = used ? r->optim[g].beta2_pow : 1;
-  }
-}
-
-int zp_binding_resume(zp_binding *b, const int64_t whole[ZP_BINDING_WHOLE],
-                      const double power[ZP_BINDING_POWER])
-{
-  zp_rank *r = b->e->rank;
-  zp_hyper h = b->o.hyper;
-  zp_error why = {0};
-  if (whole[1] != (int32_t)whole[1] || whole[2] != (int32_t)whole[2]) return ZP_E_REFUSED;
-  h.scaler = r->scaler;
-  h.scaler.log2_scale = (int32_t)whole[1];
-  h.scaler.hysteresis_left = (int32_t)whole[2];
-  h.scaler.iter = whole[3];
-  h.scaler.last_overflow = whole[4];
-  if (whole[0] < 0 || whole[0] > INT64_MAX / 2 || zp_hyper_check(&h, b->o.rank, &why))
-    return ZP_E_REFUSED;
-  for (int32_t g = 0; g < ZP_HYPER_GROUPS; g++)
-    if (whole[5 + g] < 0 || whole[5 + g] > whole[0] || !(power[2 * g] >= 0 && power[2 * g] <= 1) ||
-        !(power[2 * g + 1] >= 0 && power[2 * g + 1] <= 1))
-      return ZP_E_REFUSED;
-  r->step = whole[0];
-  r->scaler = h.scaler;
-  for (int32_t g = 0; g < b->cfg.optgroups; g++)
-    r->optim[g] = (zp_optim_state){power[2 * g], power[2 * g + 1], whole[5 + g]};
-  return ZP_OK;
-}
-
-int zp_binding_leave(zp_binding *b)
-{
-  return zp_engine_leave(b->e);
 }
 
 int zp_binding_close(zp_binding *b)

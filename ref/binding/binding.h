@@ -2,8 +2,9 @@
  * structs (Python's ctypes). A job is described by calls of zp_binding_param, _optimizer, _clip and
  * _scale; then zp_binding_open makes the engine, for which engine.h's other functions are called.
  *
- * One data-parallel group: pp, tp, ep and replicas are 1. Not installed; in libzeroproof_engine.so,
- * which needs no MPI: ranks reach each other by the caller's transport. */
+ * One data-parallel group: pp, tp, ep and replicas are 1. Not installed. In libzeroproof_engine.so,
+ * the reference without MPI, whose ranks reach each other by the caller's transport; and, but for
+ * zp_binding_watch, _progress, _resume and _leave, in the libraries of cuda/binding. */
 #ifndef ZP_BINDING_BINDING_H
 #define ZP_BINDING_BINDING_H
 
@@ -11,8 +12,8 @@
 
 typedef struct zp_binding zp_binding;
 
-/* A description without entries and optimizers. stage: 0 to 2. reduce: zp_reduce. precision:
- * ZP_F32, ZP_BF16, ZP_F16. NULL without memory. */
+/* A description without entries and optimizers. stage: 0 to 2. reduce: zp_reduce; or 2: ZP_ORDERED
+ * without options.ordered. precision: ZP_F32, ZP_BF16, ZP_F16. NULL without memory. */
 zp_binding *zp_binding_new(int32_t rank, int32_t world, int32_t stage, int32_t reduce,
                            int32_t precision, int64_t micro_batches, int64_t bucket);
 
@@ -40,6 +41,10 @@ int zp_binding_clip(zp_binding *b, double most, double eps);
 /* The loss scale, as zp_scaler_init; before zp_binding_open. 0, or -1: the numbers are refused. */
 int zp_binding_scale(zp_binding *b, int32_t dynamic, int32_t log2_scale, int32_t log2_min,
                      int32_t log2_max, int64_t window, int32_t hysteresis, int32_t consecutive);
+
+/* Before zp_binding_open: for the CUDA engine: its device, and zp_engine_options.exchange. */
+void zp_binding_device(zp_binding *b, int32_t device,
+                       int (*exchange)(void *, int32_t, void *, size_t), void *ctx);
 
 /* Makes the engine: collective. The functions: those of zp_transport; NULL where world is 1. 0, or
  * a negative status. */
