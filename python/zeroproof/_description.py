@@ -59,10 +59,20 @@ class Description:
     def __init__(self, model: torch.nn.Module, optimizer: Any, **settings: Any) -> None:
         self.settings = settings
         self.native, device = engine_of(settings["engine"])
+        if hasattr(model, "no_sync") or hasattr(model, "set_requires_gradient_sync"):
+            raise ValueError(
+                f"Engine: the model is a {type(model).__name__}: pass the model within it, as the "
+                "engine reduces gradients itself"
+            )
         self.named = names_of(dict(model.named_parameters()))  # each shared Parameter once
         if not self.named:
             raise ValueError("Engine: the model has no parameters")
         for name, p in self.named.items():
+            if hasattr(p, "device_mesh"):
+                raise ValueError(
+                    f"Engine: {name} is a DTensor on {p.device_mesh}: the engine shards over "
+                    "data-parallel ranks itself, and has no tensor, pipeline or expert parallelism"
+                )
             if p.device.type != device or p.layout != torch.strided:
                 raise ValueError(f"Engine: {name} is on {p.device}; it must be dense, on {device}")
             if getattr(p, OWNED, False):

@@ -309,18 +309,22 @@ def save_dcp(engine: Engine, folder: str) -> None:
 def read_dcp(engine: Engine, folder: str, model: str, optim: str) -> dict[str, Any]:
     """Each rank reads all."""
     import torch.distributed.checkpoint as dcp
+    from torch.distributed.checkpoint.filesystem import FileSystemReader
+    from torch.distributed.checkpoint.metadata import TensorStorageMetadata
 
     if not os.path.isdir(folder):
         raise ValueError(f"load_dcp: there is no folder {folder}")
     try:
-        stored = dcp.FileSystemReader(folder).read_metadata().state_dict_metadata
+        stored = FileSystemReader(folder).read_metadata().state_dict_metadata
     except Exception as error:
         raise ValueError(
             f"load_dcp: {folder} is not of torch.distributed.checkpoint: {error}"
         ) from None
     wanted = (f"{model}.", f"{optim}.", "engine.")
     flat: dict[str, Any] = {
-        key: torch.empty(x.size, dtype=x.properties.dtype) if hasattr(x, "size") else None
+        key: torch.empty(x.size, dtype=x.properties.dtype)
+        if isinstance(x, TensorStorageMetadata)
+        else None
         for key, x in stored.items()
         if key.startswith(wanted)
     }

@@ -2,6 +2,7 @@
 losses of the caller's own, the ledger."""
 
 import os
+import re
 import sys
 import tempfile
 
@@ -120,6 +121,62 @@ def several(rank, world):
     return found == found[:1] * 4
 
 
+def mixed(rank, world, dtype):
+    """fp32 parameters under autocast; fp16 with a dynamic scale, whose first one overflows."""
+    torch.set_num_threads(1)
+    scale = {"first": 2.0**19} if dtype == torch.float16 else None
+    engine = zt.Engine(model_of(), {"lr": 0.02}, micro_batches=GLOBAL // world, scale=scale)
+    found = []
+    for step in range(8):
+        for number in range(rank, GLOBAL, world):
+            x, y = batch_of(step, number)
+            with engine.micro_batch():
+                with torch.autocast("cpu", dtype=dtype):
+                    loss = functional.mse_loss(engine.model(100 * x), y)
+                engine.backward(loss.float())
+        state = engine.step()
+        found.append((state.norm.hex(), state.loss.hex(), state.scale, state.skipped))
+    return found
+
+
+def memory(rank, world, micro_batches):
+    """The process's peak, in bytes a parameter, beyond the model before Engine()."""
+    torch.set_num_threads(1)
+    model = torch.nn.Sequential(*(torch.nn.Linear(512, 512, bias=False) for _ in range(16)))
+    numel, x = sum(p.numel() for p in model.parameters()), torch.randn(8, 512)
+    with open("/proc/self/clear_refs", "w") as file:
+        file.write("5")  # the peak begins anew
+    with open("/proc/self/status") as file:
+        before = int(re.search(r"VmRSS:\s*(\d+)", file.read())[1])
+    engine = zt.Engine(model, {"lr": 0.02}, reduce="ordered", micro_batches=micro_batches)
+    for _ in range(micro_batches):
+        with engine.micro_batch():
+            engine.backward(model(x).square().mean())
+    engine.step()
+    with open("/proc/self/status") as file:
+        return (int(re.search(r"VmHWM:\s*(\d+)", file.read())[1]) - before) * 1024 / numel
+
+
+def wrapped(rank, world):
+    """Models that other libraries shard are refused by name."""
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+    from torch.distributed.tensor import Shard, distribute_tensor
+    from torch.nn.parallel import DistributedDataParallel
+
+    mesh = init_device_mesh("cpu", (world,), mesh_dim_names=("tp",))
+    parallel = model_of()
+    parallel[0].weight = torch.nn.Parameter(distribute_tensor(parallel[0].weight, mesh, [Shard(0)]))
+    found = []
+    for model in (DistributedDataParallel(model_of()), fully_shard(model_of()), parallel):
+        try:
+            zt.Engine(model, {"lr": 0.02})
+            found.append("no error")
+        except ValueError as error:
+            found.append(str(error))
+    return found
+
+
 def losses(rank, world):
     """loss() replaces what backward() noted, and its not being finite skips the step."""
     engine = zt.Engine(model_of(), {"lr": 0.02}, micro_batches=2)
@@ -160,6 +217,21 @@ if __name__ == "__main__":
         last = found[-1] if isinstance(found[-1], list) else [found[-1]] * 3
         good = last[0] == wanted[0] and last[1][1] is True and last[2].startswith(wanted[2])
         check(f"losses on {world}", good, found)
+    for dtype in (torch.bfloat16, torch.float16):
+        one = on_ranks(1, mixed, dtype)[0]
+        skips = [skipped for *_, skipped in one] if isinstance(one, list) else []
+        good = len(skips) == 8 and any(skips) == (dtype == torch.float16) and not skips[-1]
+        check(f"autocast to {dtype}", good, one)
+        found = on_ranks(2, mixed, dtype)
+        check(f"autocast to {dtype}: the bits of 1", found == [one] * 2, (one, found))
+    for world in (1, 2):
+        one, eight = (max(on_ranks(world, memory, micro_batches)) for micro_batches in (1, 8))
+        # that the gradients of all were kept would be 28 bytes more
+        check(f"memory of 8 micro-batches on {world}", one > 8 and eight < one + 10, (one, eight))
+    for text in on_ranks(2, wrapped):
+        good = isinstance(text, list) and "is a DistributedDataParallel: pass the model" in text[0]
+        good = good and "pass the model within it" in text[1] and "0.weight is a DTensor" in text[2]
+        check("sharded models are refused", good, text)
     for r, text in enumerate(on_ranks(2, raising)):
         said = "ValueError: a bad batch"
         check(

@@ -94,6 +94,38 @@ bare python -m torch.distributed.run --nproc-per-node 3 --rdzv-backend c10d \
   --rdzv-endpoint localhost:0 sharded.py
 [ "$(grep -c '^0x1' "$tmp/out")" = 5 ] && cmp -s "$tmp/out" "$tmp/two"
 verdict $? three_ranks_have_the_same_norms "$(head -c 500 "$tmp/out")"
+
+on() { # on RANKS EXAMPLE ARGUMENT...: from the wheel; its losses and parameters in $tmp/bits
+  ranks=$1
+  shift
+  bare python -m torch.distributed.run --nproc-per-node "$ranks" --rdzv-backend c10d \
+    --rdzv-endpoint localhost:0 "$@"
+  code=$?
+  grep -e 'loss .* 0x1' -e '^parameters [0-9a-f]\{16\}$' "$tmp/out" >"$tmp/bits"
+  return $code
+}
+
+same() { # same NAME LINES: the last run succeeded, and its last lines are those of 1 rank
+  code=$?
+  [ $code -eq 0 ] && grep -q parameters "$tmp/bits" && grep -q loss "$tmp/bits" &&
+    tail -n "$2" "$tmp/one" | cmp -s - "$tmp/bits"
+  verdict $? "$1" "exit code $code: $(tail -n 3 "$tmp/out")"
+}
+
+cp python/examples/*.py "$tmp/work"
+for example in mlp gpt accumulate; do
+  for ranks in 1 2 3; do
+    on $ranks $example.py
+    code=$?
+    [ $ranks -eq 1 ] && cp "$tmp/bits" "$tmp/one"
+    (exit $code)
+    same "${example}_on_${ranks}_ranks_has_the_bits_of_one" 99
+  done
+done
+on 3 accumulate.py --epochs 3 --checkpoint saved
+on 2 accumulate.py --checkpoint saved
+same a_run_on_3_ranks_is_continued_on_2_with_the_bits_of_one 3
+
 cp tests/python/train.py "$tmp/work"
 # shellcheck disable=SC2086 # a list of options
 bare $torchrun -m zeroproof.trace --out run -- train.py

@@ -1,0 +1,86 @@
+"""The two scripts of python/TRAINING.md run: the one with the engine writes the same weights, bit by
+bit, on 2 and 3 ranks; DDP's are near them."""
+
+import contextlib
+import re
+import sys
+import tempfile
+
+import engine_test
+import torch
+import torch._dynamo  # noqa: F401  (torch.optim imports it, or every child would)
+import torch.distributed as dist
+import zeroproof.torch  # noqa: F401  (the scripts use it)
+from engine_test import check, on_ranks
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import (
+    BatchSampler,
+    DataLoader,
+    DistributedSampler,
+    RandomSampler,
+    TensorDataset,
+    default_collate,
+)
+
+
+class Model(torch.nn.Sequential):
+    def __init__(self):
+        torch.manual_seed(0)
+        super().__init__(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 3))
+
+
+def scripts(path):
+    """The pages' code blocks, by the name in their first line."""
+    with open(path) as page:
+        blocks = re.findall(r"```python\n(# (\w+\.py)\n.*?)```", page.read(), re.DOTALL)
+    return {name: text for text, name in blocks}
+
+
+def run(rank, world, script, folder):
+    torch.set_num_threads(1)
+    made = torch.Generator().manual_seed(5)
+    names = {
+        "dist": dist,
+        "contextlib": contextlib,
+        "torch": torch,
+        "zeroproof": zeroproof,
+        "DistributedDataParallel": DistributedDataParallel,
+        "BatchSampler": BatchSampler,
+        "DataLoader": DataLoader,
+        "DistributedSampler": DistributedSampler,
+        "RandomSampler": RandomSampler,
+        "Model": Model,
+        "M": 6 // world,
+        "data": TensorDataset(
+            torch.randn(400, 8, generator=made), torch.randn(400, 3, generator=made)
+        ),
+        "seeded": torch.Generator().manual_seed(7),
+        "collate": default_collate,
+        "loss_of": torch.nn.functional.mse_loss,
+    }
+    dist.init_process_group = lambda backend: None  # on_ranks() has
+    dist.destroy_process_group = dist.barrier
+    script = script.replace('"model.pt"', f'"{folder}/model.pt"')
+    exec(compile(script, "TRAINING.md", "exec"), names)
+    found = torch.load(f"{folder}/model.pt")
+    return {name: x.tolist() for name, x in found.items()}
+
+
+if __name__ == "__main__":
+    found = scripts(sys.argv[1])
+    check("the page has two scripts", set(found) == {"ddp.py", "engine.py"}, list(found))
+    weights = {}
+    for name, script in found.items():
+        for world in (2, 3):
+            with tempfile.TemporaryDirectory() as folder:
+                wrote = on_ranks(world, run, script, folder)
+                check(f"{name} on {world} ranks", wrote == [wrote[0]] * world, wrote)
+                weights[name, world] = wrote[0]
+    two, three = weights["engine.py", 2], weights["engine.py", 3]
+    check("the engine's weights have the same bits", isinstance(two, dict) and two == three)
+    first = {name: x.tolist() for name, x in Model().state_dict().items()}
+    check("they were trained", two != first)
+    ddp = {name: torch.tensor(x) for name, x in weights["ddp.py", 2].items()}
+    near = all(torch.allclose(ddp[name], torch.tensor(x), atol=0.02) for name, x in two.items())
+    check("DDP's are near (its sampler has other batches)", near, (ddp, two))
+    sys.exit(engine_test.failed > 0)
