@@ -182,13 +182,12 @@ def _exchange(world: int) -> Callable[[object, int, int, int], int]:
             return 0
         key = f"zeroproof cuda {count}"
         count += 1
-        memory = (ctypes.c_char * nbytes).from_address(at)
         try:
             store = dist.distributed_c10d._get_default_store()
             if rank == 0:
-                store.set(key, bytes(memory))
+                store.set(key, ctypes.string_at(at, nbytes).hex())
             else:
-                memory[:] = store.get(key)
+                ctypes.memmove(at, bytes.fromhex(store.get(key).decode()), nbytes)
         except Exception:  # no exception may leave a callback of C
             return 1
         return 0

@@ -400,7 +400,7 @@ class Native:
         self.check(self.lib.zp_binding_get(self._binding, numbers, sums))
         steps, norm, clip, scale, loss, skipped = numbers
         ledger = {
-            name: Issued(*sums[at : at + 2], sums[at + 2] % 2**64)
+            name: Issued(sums[at], sums[at + 1], sums[at + 2] % 2**64)
             for name, at in (("world", 0), ("data_parallel", 3))
         }
         return State(int(steps), norm, clip, scale, loss, bool(skipped), ledger)

@@ -168,8 +168,8 @@ def _tensor(x: Any, shape: torch.Size, what: str) -> torch.Tensor:
     if not isinstance(x, torch.Tensor) or x.shape != shape:
         got = list(x.shape) if isinstance(x, torch.Tensor) else type(x).__name__
         raise ValueError(f"load_state_dict: {what} is {got}, not a tensor of shape {list(shape)}")
-    x = x.detach().cpu()
-    return (x.float() if x.is_floating_point() else x).contiguous()
+    found: torch.Tensor = x.detach().cpu()
+    return (found.float() if found.is_floating_point() else found).contiguous()
 
 
 def _numbers(engine: Engine, given: Sequence[Any]) -> list[dict[str, float]] | None:
@@ -290,7 +290,8 @@ def nested_of(flat: Mapping[str, Any], model: str, optim: str) -> dict[str, Any]
 
 
 def save_dcp(engine: Engine, folder: str) -> None:
-    import torch.distributed.checkpoint as dcp
+    from torch.distributed.checkpoint.api import CheckpointException
+    from torch.distributed.checkpoint.state_dict_saver import save
 
     alone = engine._own is None
     if any(engine._everyone(os.path.exists(os.path.join(folder, ".metadata")))):
@@ -299,18 +300,18 @@ def save_dcp(engine: Engine, folder: str) -> None:
         state = state_dict(engine)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            dcp.save(state, checkpoint_id=folder, process_group=engine._own, no_dist=alone)
+            save(state, checkpoint_id=folder, process_group=engine._own, no_dist=alone)
     except EngineError:
         raise
-    except (Exception, dcp.api.CheckpointException) as error:  # on all ranks
+    except (Exception, CheckpointException) as error:  # on all ranks
         raise engine._error(f"save_dcp: {folder}: {text_of(error)}") from error
 
 
 def read_dcp(engine: Engine, folder: str, model: str, optim: str) -> dict[str, Any]:
     """Each rank reads all."""
-    import torch.distributed.checkpoint as dcp
     from torch.distributed.checkpoint.filesystem import FileSystemReader
     from torch.distributed.checkpoint.metadata import TensorStorageMetadata
+    from torch.distributed.checkpoint.state_dict_loader import load
 
     if not os.path.isdir(folder):
         raise ValueError(f"load_dcp: there is no folder {folder}")
@@ -333,7 +334,7 @@ def read_dcp(engine: Engine, folder: str, model: str, optim: str) -> dict[str, A
         raise ValueError(f"load_dcp: {folder} has no '{model}'; it has {some}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        dcp.load(flat, checkpoint_id=folder, no_dist=True)
+        load(flat, checkpoint_id=folder, no_dist=True)
     return nested_of(flat, model, optim)
 
 

@@ -50,12 +50,13 @@ def _group_of(ranks: list[int], timeout_s: float) -> dist.ProcessGroup:
             _free_groups.remove(free)
             dist.distributed_c10d._set_pg_timeout(timeout, free)
             return free
-    return dist.new_group(
+    made: dist.ProcessGroup = dist.new_group(
         ranks,
         backend="gloo",
         timeout=timeout,
         use_local_synchronization=True,  # groups of others do not count
     )
+    return made
 
 
 class EngineOptimizer(torch.optim.Optimizer):
