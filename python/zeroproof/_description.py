@@ -73,8 +73,9 @@ class Description:
                     f"Engine: {name} is a DTensor on {p.device_mesh}: the engine shards over "
                     "data-parallel ranks itself, and has no tensor, pipeline or expert parallelism"
                 )
+            where = "the CPU" if device == "cpu" else "a CUDA device"
             if p.device.type != device or p.layout != torch.strided:
-                raise ValueError(f"Engine: {name} is on {p.device}; it must be dense, on {device}")
+                raise ValueError(f"Engine: {name} is on {p.device}; it must be dense, on {where}")
             if getattr(p, OWNED, False):
                 raise ValueError(
                     f"Engine: {name} belongs to another engine; close() that one first"
