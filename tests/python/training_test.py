@@ -1,5 +1,7 @@
-"""The two scripts of python/TRAINING.md run: the one with the engine writes the same weights, bit by
-bit, on 2 and 3 ranks; DDP's are near them."""
+"""The two scripts of python/TRAINING.md run: the one with the engine writes the same weights, bit
+by bit, on 2 and 3 ranks; DDP's are near them.
+
+    python training_test.py python/TRAINING.md"""
 
 import contextlib
 import re
