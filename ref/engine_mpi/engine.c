@@ -96,38 +96,6 @@ static void after_op(void *ctx, zp_rank *r, const zp_op *op)
   if (zp_op_communicates(op)) e->o.issued(e->o.ctx, r->phase, op);
 }
 
-/* A program of a process alone: its communications have no partner. */
-static int run_alone(zp_rank *r, int32_t phase)
-{
-  zp_rank_begin(r, phase);
-  for (;;) {
-    const zp_run run = zp_rank_advance(r);
-    if (run == ZP_RUN_DONE || run == ZP_RUN_PAUSED) return ZP_OK;
-    if (run == ZP_RUN_ERROR) return r->err->status;
-    if (r->request.op->kind != ZP_OP_CREATE) zp_request_alone(&r->request);
-    if (zp_rank_complete(r)) return r->err->status;
-  }
-}
-
-/* Under the lock, as other threads may announce gradients. */
-static void set_inside(zp_engine *e, int32_t inside)
-{
-  pthread_mutex_lock(&e->lock);
-  e->inside = inside;
-  pthread_mutex_unlock(&e->lock);
-}
-
-static int run(zp_engine *e, int32_t phase)
-{
-  int status;
-  set_inside(e, 1);
-  status = e->mpi     ? zp_mpi_run(e->mpi, e->rank, phase, &e->err)
-           : e->calls ? zp_calls_run(e->calls, e->rank, phase, &e->err)
-                      : run_alone(e->rank, phase);
-  set_inside(e, 0);
-  return status;
-}
-
 static int open_engine(zp_engine *e)
 {
   if (join(e) || agree(e)) return e->err.status;
@@ -137,7 +105,7 @@ static int open_engine(zp_engine *e)
   e->rank->unsaved = &e->undone;
   e->hook = (zp_hook){e, NULL, after_op};
   if (e->o.issued) e->rank->hook = &e->hook;
-  return run(e, ZP_PHASE_INIT);
+  return zp_engine_run(e, ZP_PHASE_INIT);
 }
 
 /* The status of an engine at entry and exit of a public function. */
@@ -167,17 +135,6 @@ int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-int zp_engine_proceed(zp_engine *e)
-{
-  zp_rank *r = e->rank;
-  const int32_t phase = e->midway ? ZP_PHASE_PAUSED : ZP_PHASE_STEP;
-  r->limit = e->mb;
-  e->midway = 1;
-  if (run(e, phase)) return e->err.status;
-  memset(e->arrival, ZP_AWAITED, (size_t)r->lay.n_params);
-  return ZP_OK;
-}
-
 int zp_engine_step(zp_engine *e, void *stream)
 {
   (void)stream;
@@ -185,7 +142,7 @@ int zp_engine_step(zp_engine *e, void *stream)
   if (check(e, "zp_engine_step")) return e->err.status;
   if (!e->o.backward && zp_engine_check_awaited(e)) return e->err.status;
   e->rank->limit = 0;
-  if (run(e, e->midway ? ZP_PHASE_PAUSED : ZP_PHASE_STEP)) return e->err.status;
+  if (zp_engine_run(e, e->midway ? ZP_PHASE_PAUSED : ZP_PHASE_STEP)) return e->err.status;
   zp_engine_begin(e);
   return check(e, "zp_engine_step");
 }
@@ -311,7 +268,7 @@ static void run_with(zp_engine *e, int32_t phase, zp_store *store)
 {
   memset(&e->undone, 0, sizeof e->undone);
   e->rank->store = store;
-  run(e, phase);
+  zp_engine_run(e, phase);
   e->rank->store = NULL;
 }
 

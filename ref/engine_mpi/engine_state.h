@@ -52,6 +52,9 @@ int zp_engine_check_awaited(zp_engine *e);
  * zp_engine_destroy, which then waits for no other rank. 0, or a negative status. */
 int zp_engine_leave(zp_engine *e);
 
+/* Runs a phase until it ends or pauses. 0, or a negative status. */
+int zp_engine_run(zp_engine *e, int32_t phase);
+
 /* With options.gradual: does what the micro-batches before e->mb allow; the kept gradients are of
  * no use any more. 0, or a negative status. */
 int zp_engine_proceed(zp_engine *e);
