@@ -15,7 +15,8 @@ $(RECORDER_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(RECORDER_OBJ): | $(CUDA_HEADERS)
 LINT_OBJ := $(RECORDER_OBJ) $(GPU_OBJ)
 LINT_SYMBOLS = --build $(BUILD) --installed '$(HEADERS) cuda/engine/engine.h cuda/norm/norm.h \
-                 cuda/binding/simulated.h ref/binding/binding.h cuda/simdev/simdev.h cuda/simdev/kernel.h'
+                 cuda/binding/simulated.h ref/binding/binding.h cuda/simdev/simdev.h \
+                 cuda/simdev/kernel.h'
 
 .PHONY: lint lint-text lint-symbols lint-review hooks
 lint: ## lint-text and lint-symbols
