@@ -18,20 +18,28 @@ enum { CHUNK = 32768, PLAIN_CHUNK = 2048, THREADS_MAX = 256 };
 
 /* ---- One range ------------------------------------------------------------------------------- */
 
-/* The proven source: ref/num/ordered.c and optim.c, compiled here again. At most PLAIN_CHUNK
- * elements. */
+/* Means of at most PLAIN_CHUNK sums: by the proven source, ref/num/ordered.c, compiled here again;
+ * or multiplied (zp_host_inverse), which adds 3 % to an AdamW step instead of 25 %. Returns where
+ * they are. */
+static const float *means(const zp_host_update *u, const float *sum, int64_t n, float *mean)
+{
+  const float inverse = zp_host_inverse(u->divisor);
+  if (u->divisor == 0) return sum;
+  if (inverse == 0) zp_ordered_mean_f32(mean, sum, u->divisor, n);
+  else
+    for (int64_t i = 0; i < n; i++) mean[i] = sum[i] * inverse;
+  return mean;
+}
+
+/* The proven source, ref/num/optim.c, compiled here again. At most PLAIN_CHUNK elements. */
 static void step_plain(const zp_host_update *u, int64_t from, int64_t to)
 {
   const int32_t rule = u->group->rule;
   const int64_t n = to - from;
-  const float *grad = u->grad + from;
   float mean[PLAIN_CHUNK];
+  const float *grad = means(u, u->grad + from, n, mean);
   step_scalars k;
   memcpy(&k, u->group->scalar, sizeof k);
-  if (u->divisor != 0) {
-    zp_ordered_mean_f32(mean, grad, u->divisor, n);
-    grad = mean;
-  }
   if (rule == ZP_RULE_ADAMW) adamw_elements(k, n, grad, u->master + from, u->m + from, u->v + from);
   else if (rule == ZP_RULE_MOMENTUM) sgd_momentum(k, n, grad, u->master + from, u->m + from);
   else sgd_plain(k, n, grad, u->master + from);

@@ -1,5 +1,7 @@
 /* Our side of `make bench-adamw` (bench_adamw.py): the AdamW step on the host, timed on request.
- * Usage: bench_adamw N THREADS large|small
+ * Usage: bench_adamw N THREADS large|small [DIVISOR]
+ * With DIVISOR the gradients are sums, DIVISOR times the means, as with offload and native or
+ * ordered sums, and the pass also divides (RED-4).
  * Reads lines: "plain": one step on fp32, as the others do it; "whole": the same pass also
  * unscales, clips and rounds to bf16; "bytes": no step, but what "plain" moves, with next to no
  * arithmetic. Answers with the seconds that it took, those of all processors, and the parameters
@@ -22,14 +24,14 @@ static double processor_seconds(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* As in bench_adamw.py; exact in fp32. */
-static void first_values(float *grad, float *master, int64_t n)
+/* As in bench_adamw.py; exact in fp32 up to 2^17 `times`. */
+static void first_values(float *grad, float *master, int64_t n, int64_t times)
 {
 #ifdef _OPENMP
 #pragma omp parallel for schedule(static)
 #endif
   for (int64_t i = 0; i < n; i++) {
-    grad[i] = (float)(i % 251 - 125) / 4096;
+    grad[i] = (float)((i % 251 - 125) * times) / 4096;
     master[i] = (float)(i % 509 - 254) / 256;
   }
 }
@@ -71,15 +73,17 @@ static void move_bytes(const zp_host_update *u, int threads)
 
 int main(int argc, char **argv)
 {
-  const int64_t n = argc == 4 ? (int64_t)strtod(argv[1], NULL) : 0;
-  const int threads = argc == 4 ? atoi(argv[2]) : 0, large = argc == 4 && !strcmp(argv[3], "large");
+  const int given = argc == 4 || argc == 5;
+  const int64_t n = given ? (int64_t)strtod(argv[1], NULL) : 0;
+  const int threads = given ? atoi(argv[2]) : 0, large = given && !strcmp(argv[3], "large");
+  const int64_t divisor = argc == 5 ? strtoll(argv[4], NULL, 10) : 0;
   const size_t bytes = (size_t)n * sizeof(float);
   zp_group_state group = {.optim = {1, 1, 0}};
   float *array[4];
   uint16_t *half = zp_host_pages(bytes / 2, large);
   char line[32];
-  if (n < 1) {
-    fprintf(stderr, "usage: bench_adamw N THREADS large|small\n");
+  if (n < 1 || divisor < 0 || divisor > 1 << 17) {
+    fprintf(stderr, "usage: bench_adamw N THREADS large|small [DIVISOR]\n");
     return 2;
   }
   for (int i = 0; i < 4; i++) array[i] = zp_host_pages(bytes, large);
@@ -87,8 +91,8 @@ int main(int argc, char **argv)
     fprintf(stderr, "bench_adamw: no memory for %ld elements\n", (long)n);
     return 1;
   }
-  zp_host_update u = {&group, array[0], array[1], array[2], array[3], half, 0, n, n, ZP_F32};
-  first_values(array[0], array[1], n);
+  zp_host_update u = {&group, array[0], array[1], array[2], array[3], half, divisor, n, n, ZP_F32};
+  first_values(array[0], array[1], n, divisor > 0 ? divisor : 1);
   memset(array[2], 0, bytes);
   memset(array[3], 0, bytes);
   memset(half, 0, bytes / 2);

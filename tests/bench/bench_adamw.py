@@ -14,6 +14,10 @@ step divides, as with GradScaler, or a multiplication before the step; the faste
 DeepSpeed multiplies before and copies after the step, as its ZeRO with offload does. Each job is
 compared with the same job of the others.
 
+With --divisor N our gradients are sums, N times those of the others, and our pass also divides by N
+in both jobs, as the engine's step with offload does where NCCL adds or sums are ordered. Where N is
+a power of two it multiplies instead, with the same bits.
+
 "small pages" is ours without large pages, which it requests from the system for its own memory.
 "bytes" is not a step but a pass over the same arrays that moves the same bytes with two
 multiplications: the limit of the memory.
@@ -160,9 +164,10 @@ def available_bytes():
     return 0
 
 
-def open_all(binary, n, threads):
+def open_all(binary, n, threads, divisor):
     environment = dict(os.environ, OMP_WAIT_POLICY="passive")
-    ours = Contender("ours", [binary, str(n), str(threads), "large"], environment=environment)
+    large = [binary, str(n), str(threads), "large", str(divisor)]
+    ours = Contender("ours", large, environment=environment)
     contenders = [ours, Contender("ours", ours, "whole"), Contender("same bytes", ours, "bytes")]
     for name in PEERS:
         peer = peer_process(name, n, threads)
@@ -171,7 +176,7 @@ def open_all(binary, n, threads):
             contenders.append(Contender(peer.title, peer, "whole, grad_scale"))
     need = 18 * n * (2 + len(PEERS))
     if available_bytes() > need * 1.1:
-        small = [binary, str(n), str(threads), "small"]
+        small = [binary, str(n), str(threads), "small", str(divisor)]
         contenders.append(Contender("ours, small pages", small, environment=environment))
     else:
         print(f"not run: ours, small pages, at {n}: too little memory is free")
@@ -192,8 +197,8 @@ def same_parameters(contenders):
                     raise RuntimeError(f"{title}, {job}: another result: {there}, not {first}")
 
 
-def measure(binary, n, threads, rounds):
-    contenders = open_all(binary, n, threads)
+def measure(binary, n, threads, rounds, divisor):
+    contenders = open_all(binary, n, threads, divisor)
     try:
         same_parameters(contenders)
         for c in contenders:
@@ -263,15 +268,21 @@ def main():
     p.add_argument("--sizes", default="25e6,250e6")
     p.add_argument("--rounds", type=int, default=11)
     p.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    p.add_argument("--divisor", type=int, default=0, help="of our gradients, at most 131072")
     p.add_argument("--json", metavar="FILE")
     a = p.parse_args()
     if a.rounds < 1 or a.threads < 1:
         p.error("--rounds and --threads are at least 1")
+    if not 0 <= a.divisor <= 1 << 17:  # so that the sums are exact in fp32
+        p.error("--divisor is at most 131072")
     rows, load = [], os.getloadavg()[0]
-    print(f"{a.threads} threads, {a.rounds} rounds, load average {load:.1f} before")
+    print(
+        f"{a.threads} threads, {a.rounds} rounds, divisor {a.divisor}, "
+        f"load average {load:.1f} before"
+    )
     for size in a.sizes.split(","):
         n = int(float(size))
-        contenders = measure(a.binary, n, a.threads, a.rounds)
+        contenders = measure(a.binary, n, a.threads, a.rounds, a.divisor)
         rows += judge(n, contenders)
         show([r for r in rows if r["n"] == n])
         for ours in rows[-len(contenders) :][:2]:
@@ -283,7 +294,13 @@ def main():
             )
     if a.json:
         with open(a.json, "w") as f:
-            whole = dict(threads=a.threads, rounds=a.rounds, load_average=load, rows=rows)
+            whole = dict(
+                threads=a.threads,
+                rounds=a.rounds,
+                divisor=a.divisor,
+                load_average=load,
+                rows=rows,
+            )
             json.dump(whole, f, indent=1)
 
 

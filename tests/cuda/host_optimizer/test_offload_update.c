@@ -69,6 +69,7 @@ static step some_step(rng *r, int rule)
   s.clip = rng_below(r, 2) ? 1 : (float)(1 + rng_below(r, 1000)) / 1001;
   s.log2 = (int32_t)rng_below(r, 40) - 8;
   if (rng_below(r, 2)) s.divisor = 1 + rng_below(r, rng_below(r, 4) ? 48 : INT64_C(1) << 40);
+  else if (rng_below(r, 2)) s.divisor = INT64_C(1) << rng_below(r, 63);
   zp_optim_state_init(&s.state);
   for (int64_t t = rng_below(r, 5); t >= 0; t--) zp_optim_tick(&s.state, &s.optim);
   make_group(&s);
@@ -211,6 +212,45 @@ Test(offload_update, has_the_bits_of_ref_on_random_bits)
     fill(&r, round % 2 ? KIND_UNIFORM : (int)rng_below(&r, KINDS), &before);
     check(&k, &before, at, 300 + round % 90, 300, dtypes[round % 3], 0);
   }
+}
+
+/* Sums whose quotients by about 2^log2 are subnormal numbers, the half-way cases between two of them
+ * and their neighbours, below the least subnormal number, normal, zero, or not finite. */
+static void fill_quotients(rng *r, int log2, shard *s)
+{
+  fill(r, KIND_NORMAL, s);
+  for (int i = 0; i < N_MAX + GUARD; i++) {
+    const double half_units = (double)(rng_below(r, 64) + 1) * (i % 2 ? 1 : 0x1p18);
+    const float sum = (float)ldexp(half_units, log2 - 150);
+    const uint32_t near = bits_of(sum) + (i % 6 == 4) - (i % 6 == 2 && sum != 0);
+    s->g[i] = f32_of(i % 31 == 0   ? 0x7f800000
+                     : i % 37 == 0 ? 0
+                                   : (near | (rng_u32(r) & 0x80000000)));
+  }
+}
+
+/* Where a multiplication replaces the division (D·M is a power of two), and beside it, where it must
+ * not. Without momentum and decay, masters of zero show each bit of the means. spec: RED-4, OPT-2 */
+Test(offload_update, a_mean_has_one_rounding_for_divisors_that_are_powers_of_two_and_others)
+{
+  rng r = {77};
+  static shard before;
+  const start at = {1, 0, 2, 3, 0};
+  for (int log2 = 0; log2 <= 62; log2++)
+    for (int64_t away = -1; away <= 1; away++)
+      for (int rule = ZP_RULE_SGD; rule <= ZP_RULE_ADAMW; rule++) {
+        step k = some_step(&r, rule);
+        k.divisor = (INT64_C(1) << log2) + away;
+        k.log2 = (int32_t)rng_below(&r, 3) - 1;
+        if (rule != ZP_RULE_ADAMW) {
+          k.optim.lr = 1;
+          k.optim.weight_decay = 0;
+        }
+        make_group(&k);
+        fill_quotients(&r, log2, &before);
+        if (rule != ZP_RULE_ADAMW) memset(before.w, 0, sizeof before.w);
+        check(&k, &before, at, 150, 150, ZP_F32, 0);
+      }
 }
 
 /* One NaN among finite numbers: its payload is ref's, also after rounding. spec: OPT-3, NUM-2 */
