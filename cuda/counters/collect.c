@@ -108,6 +108,12 @@ static void add_memories(const zp_counted_rank *w, zp_counters *c)
   c->pinned_peak += (int64_t)(w->after.pinned_peak - w->before.pinned);
 }
 
+/* What the rank uses beyond its goal. */
+static double beyond(const zp_count_goal *g)
+{
+  return (double)(g->used - g->allowance) - g->bytes;
+}
+
 /* ---- All ------------------------------------------------------------------------------------- */
 
 static void collect(const zp_counted_run *r, zp_counters *c)
@@ -121,6 +127,7 @@ static void collect(const zp_counted_run *r, zp_counters *c)
     c->wire += w->wire;
     c->created += w->created;
     add_memories(w, c);
+    if (k == 0 || beyond(&w->goal) > beyond(&c->goal)) c->goal = w->goal;
   }
   c->buckets = r->rank[c->rank].buckets;
   c->host = r->rank[c->rank].host;

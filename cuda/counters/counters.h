@@ -9,6 +9,7 @@
 #ifndef ZP_CUDA_COUNTERS_H
 #define ZP_CUDA_COUNTERS_H
 
+#include "../../ref/plan/layout.h"
 #include "../../ref/verify/counters.h"
 
 /* 0, or a negative status in *err. */
@@ -17,5 +18,10 @@ int zp_cuda_counters(const zp_counters_job *job, zp_counters *counted, zp_error 
 /* Bytes per parameter of the least traffic of the engine's own work; -1: not known, with offload,
  * tensor or expert parallelism, replicas, tied or frozen parameters, or without parameters. */
 double zp_counters_ideal(const zp_counters_job *job);
+
+/* The goal of a rank's memory, by goal.c, without `rank` and `used`. own: the configuration of the
+ * rank's layout; early: bytes for gradients that come before their turn. */
+zp_count_goal zp_counters_goal(const zp_counters_job *job, const zp_config *own,
+                               const zp_layout *lay, int64_t early);
 
 #endif

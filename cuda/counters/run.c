@@ -234,8 +234,11 @@ static int read_layout(zp_counted_rank *w)
   for (int32_t k = 0; k < lay->n_flats; k++) w->buckets += zp_buckets(&lay->flat[k]);
   if (zp_block_align(&b, h->entry_align)) return __LINE__;
   w->planned = zp_memory_of(&b.cfg, lay, h->slots, h->fp32_gradients);
-  zp_block_close(&b);
   w->allocated = zp_cuda_memory_of(w->e);
+  w->goal = zp_counters_goal(w->run->job, &b.cfg, lay, w->allocated.staging);
+  w->goal.rank = w->rank;
+  w->goal.used = (int64_t)(w->after.device_peak - w->before.device) - w->allocated.messages;
+  zp_block_close(&b);
   return 0;
 }
 

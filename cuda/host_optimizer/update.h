@@ -4,9 +4,10 @@
  * The results have the bits of zp_optim_step and of zp_kernel_update on any CPU, for any number
  * of threads, and in any floating-point mode of the caller (such as flush to zero): each operation
  * is one IEEE operation in fp32 (of the mean: in fp64, or, where D·M is a power of two, a
- * multiplication in fp32 with the same bits), in the order of the table in ref/num/optim.h, and vector division and square root round correctly. The code without vectors,
- * which also processes the elements after the last whole vector, is the proven source, compiled
- * again. The vector code is not proven; a test compares it bit by bit with the other
+ * multiplication in fp32 with the same bits), in the order of the table in ref/num/optim.h, and
+ * vector division and square root round correctly. The code without vectors, which also processes
+ * the elements after the last whole vector, is the proven source, compiled again, except for such a
+ * multiplication. That and the vector code are not proven; a test compares them bit by bit with ref
  * (tests/cuda/host_optimizer/test_offload_update.c), except the payload of a NaN that an operation
  * on two NaNs returns, which hardware may choose (ref/num/ieee.h).
  *

@@ -4,10 +4,10 @@
 
 #include "update.h"
 
-/* By what fp32 sums are multiplied for the means of RED-4, which are sums divided in fp64 and then
- * rounded to fp32: 2^-k if the divisor is 2^k. The quotient is then exact in fp64, so that both have
- * one rounding, that to fp32, also where the result is subnormal. 1 if gradients are means
- * (divisor 0), 0 if the division is required. spec: RED-4 */
+/* The factor of fp32 sums for the means of RED-4, which are sums divided in fp64, then rounded to
+ * fp32: 2^-k if the divisor is 2^k. The quotient is then exact in fp64, so that both have one
+ * rounding, that to fp32, also where the result is subnormal. 1 if gradients are means (divisor
+ * 0), 0 if the division is required. spec: RED-4 */
 static inline float zp_host_inverse(int64_t divisor)
 {
   if (divisor == 0) return 1;

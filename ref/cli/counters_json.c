@@ -56,6 +56,16 @@ static json_t *json_host(const zp_counters *c)
                    "created_after_first_step", (json_int_t)c->created);
 }
 
+static json_t *json_goal(const zp_count_goal *g)
+{
+  static const char *const names[] = {"within", "within_limbs", "exceeds"};
+  const zp_count_verdict verdict = zp_counters_goal_verdict(g);
+  if (verdict == ZP_COUNT_NO_GOAL) return json_null();
+  return json_pack("{s:i,s:f,s:f,s:I,s:I,s:I,s:s}", "rank", (int)g->rank, "parameters", g->params,
+                   "bytes", g->bytes, "b", (json_int_t)g->allowance, "limbs", (json_int_t)g->limbs,
+                   "used", (json_int_t)g->used, "verdict", names[verdict]);
+}
+
 static json_t *json_memory(const zp_counters *c)
 {
   json_t *by = json_object();
@@ -66,10 +76,11 @@ static json_t *json_memory(const zp_counters *c)
                                   m->planned < 0 ? json_null() : json_integer(m->planned),
                                   "allocated", (json_int_t)m->allocated));
   }
-  return json_pack("{s:o,s:I,s:I,s:I,s:I,s:I,s:b}", "by_use", by, "device", (json_int_t)c->device,
-                   "device_peak", (json_int_t)c->device_peak, "pinned_by_engine",
-                   (json_int_t)c->host_allocated, "pinned", (json_int_t)c->pinned, "pinned_peak",
-                   (json_int_t)c->pinned_peak, "agrees", zp_counters_memory_agrees(c));
+  return json_pack("{s:o,s:I,s:I,s:I,s:I,s:I,s:b,s:o}", "by_use", by, "device",
+                   (json_int_t)c->device, "device_peak", (json_int_t)c->device_peak,
+                   "pinned_by_engine", (json_int_t)c->host_allocated, "pinned",
+                   (json_int_t)c->pinned, "pinned_peak", (json_int_t)c->pinned_peak, "agrees",
+                   zp_counters_memory_agrees(c), "goal", json_goal(&c->goal));
 }
 
 json_t *zp_counters_json(const zp_counters_row *r)

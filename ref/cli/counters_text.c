@@ -13,6 +13,12 @@ static const char *verdict(double value, double limit)
   return value <= limit ? "within" : "EXCEEDS";
 }
 
+static const char *goal_verdict(const zp_count_goal *g)
+{
+  static const char *const names[] = {"within", "+limbs", "EXCEEDS", "-"};
+  return names[zp_counters_goal_verdict(g)];
+}
+
 /* ---- The table ------------------------------------------------------------------------------- */
 
 /* The columns of the table, by use; "others" are the rest. */
@@ -23,6 +29,14 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 static double device_of(const zp_counters *c, int32_t use)
 {
   return per(c->bytes[use].device_read + c->bytes[use].device_written, c);
+}
+
+static void print_goal_summary(const zp_count_goal *g)
+{
+  if (g->known)
+    printf(" %7.3f %7.3f %7.3f  %s\n", (double)g->used / g->params, g->bytes / g->params,
+           (double)g->allowance / g->params, goal_verdict(g));
+  else printf(" %7s %7s %7s  -\n", "-", "-", "-");
 }
 
 static void print_summary(const zp_counters_row *r)
@@ -40,20 +54,23 @@ static void print_summary(const zp_counters_row *r)
     printf(" %7.3f", device_of(c, columns[i]));
     others -= device_of(c, columns[i]);
   }
-  printf(" %7.3f %8.3f %6lld %6lld  %s\n", others,
+  printf(" %7.3f %8.3f %6lld %6lld  %-7s", others,
          device_of(c, ZP_COUNT_COPIED) + device_of(c, ZP_COUNT_STAGED), (long long)launches,
          (long long)bound, verdict((double)launches, (double)bound));
+  print_goal_summary(&c->goal);
 }
 
 void zp_counters_print_summary(const zp_counters_row *row, int32_t n)
 {
   printf(
       "A training step: bytes of device memory a parameter that the engine's own kernels, copies "
-      "and memsets\naccess, and how many of them it launches\n\n"
+      "and memsets\naccess, how many of them it launches, and bytes of device memory a parameter "
+      "that "
+      "the fullest rank needs\n\n"
       "  sums     stage   M gradients        ideal      own   ratio  <= %.2f",
       ZP_COUNTERS_RATIO);
   for (int32_t i = 0; i < COLUMNS; i++) printf(" %7s", zp_count_use_name(columns[i]));
-  printf("  others   copied launch  bound\n");
+  printf("  others   copied launch  bound           memory    goal       b\n");
   for (int32_t i = 0; i < n; i++) print_summary(&row[i]);
   printf("\n");
 }
@@ -144,6 +161,18 @@ static void print_counted(const char *name, int64_t engine, int64_t simdev, int6
          engine == simdev && simdev == peak ? "equal" : "DIFFERS");
 }
 
+static void print_goal(const zp_count_goal *g)
+{
+  const zp_count_verdict verdict = zp_counters_goal_verdict(g);
+  if (verdict == ZP_COUNT_NO_GOAL) return;
+  printf("    of rank %-16d %10.4f %10s %14s %14lld; goal: %.4f and b, %lld bytes: %s",
+         (int)g->rank, (double)g->used / g->params, "", "", (long long)g->used,
+         g->bytes / g->params, (long long)g->allowance,
+         verdict == ZP_COUNT_WITHIN ? "within" : "EXCEEDS");
+  if (verdict == ZP_COUNT_WITHIN_LIMBS) printf("; within with %lld of limbs", (long long)g->limbs);
+  printf("\n");
+}
+
 static void print_memory(const zp_counters *c)
 {
   int64_t sum = 0;
@@ -160,6 +189,7 @@ static void print_memory(const zp_counters *c)
   }
   print_counted("device memory", sum, c->device, c->device_peak, c);
   print_counted("pinned memory", c->host_allocated, c->pinned, c->pinned_peak, c);
+  print_goal(&c->goal);
 }
 
 void zp_counters_print(const zp_counters_row *r)

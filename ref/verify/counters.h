@@ -65,6 +65,18 @@ typedef struct zp_count_memory {
   int64_t planned, allocated;
 } zp_count_memory;
 
+/* The memory that a rank is to need at most, of device memory without messages between stages:
+ * bytes + allowance; exact sums at stage 2: and limbs, where that is exceeded. */
+typedef struct zp_count_goal {
+  int32_t known; /* 0: none, in fp32, with offload, tied parameters, and exact sums
+                  * at stages 0 and 1 */
+  int32_t rank;
+  double bytes, params; /* of the rank */
+  int64_t allowance;    /* b: (slots + 2) buckets of fp32, and early_bytes */
+  int64_t limbs;        /* of a bucket's exact sums */
+  int64_t used;         /* the peak */
+} zp_count_goal;
+
 enum { ZP_COUNT_CALLS = 48, ZP_COUNT_MEMORIES = 12 };
 
 /* Bytes are sums over all ranks; launches and calls are those of one rank, the one with the most
@@ -91,7 +103,16 @@ typedef struct zp_counters {
   /* as simdev counts them: */
   int64_t device, device_peak, pinned, pinned_peak;
   int64_t host_allocated; /* pinned memory as the engine counts it */
+  zp_count_goal goal;     /* of the rank that is closest to it, or exceeds it most */
 } zp_counters;
+
+/* A measured number beside its limit. */
+typedef enum zp_count_verdict {
+  ZP_COUNT_WITHIN,
+  ZP_COUNT_WITHIN_LIMBS, /* memory: only with the limbs of a bucket */
+  ZP_COUNT_EXCEEDS,
+  ZP_COUNT_NO_GOAL
+} zp_count_verdict;
 
 /* The dtype of gradients, and "-in-place" if they are written there. */
 const char *zp_counters_gradients(int32_t dtype, int32_t in_place);
@@ -106,6 +127,8 @@ int64_t zp_counters_own_launches(const zp_counters *c);
 double zp_counters_ratio(const zp_counters *c);
 /* 2B + 2MB + 10 for B buckets of the rank and M micro-batches. */
 int64_t zp_counters_launch_bound(const zp_counters *c, const zp_config *cfg);
+/* Of the memory that the rank uses. */
+zp_count_verdict zp_counters_goal_verdict(const zp_count_goal *g);
 /* 1: what is planned and what simdev counts equal what the engine has allocated, to the byte. */
 int32_t zp_counters_memory_agrees(const zp_counters *c);
 

@@ -44,9 +44,10 @@ is the_ratio_is_that_of_the_bytes 'all(.[]; (.traffic.own_bytes / .parameters / 
   .traffic.ratio | fabs) < 1e-12)'
 
 # The verdicts of the committed table, against the measured numbers.
-awk '/^  (native|ordered|exact) +[0-9]/ {print $1, $2, $3, $4, $8, $NF}' "$table" >"$tmp/rows"
+awk '/^  (native|ordered|exact) +[0-9]/ {print $1, $2, $3, $4, $8, $(NF - 4), $NF}' \
+  "$table" >"$tmp/rows"
 i=0
-while read -r sums stage m gradients ratio launches; do
+while read -r sums stage m gradients ratio launches memory; do
   at="${sums}_stage_${stage}_M_${m}_$gradients"
   case $ratio in
   within) is "${at}:traffic_is_at_most_1.15_of_the_ideal" ".[$i].traffic.ratio <= 1.15" ;;
@@ -55,6 +56,12 @@ while read -r sums stage m gradients ratio launches; do
   case $launches in
   within) is "${at}:launches_are_at_most_2B+2MB+10" ".[$i].launches | .own <= .bound" ;;
   *) is "${at}:launches_EXCEED_2B+2MB+10" ".[$i].launches | .own > .bound" ;;
+  esac
+  case $memory in
+  within) is "${at}:memory_is_within_its_goal" ".[$i].memory.goal | .used <= .bytes + .b" ;;
+  +limbs) is "${at}:memory_is_within_its_goal_and_limbs" \
+    ".[$i].memory.goal | .used > .bytes + .b and .used <= .bytes + .b + .limbs" ;;
+  *) verdict 1 "${at}:memory_has_a_goal" "$memory" ;;
   esac
   is "${at}:the_bound_is_2B+2MB+10" \
     ".[$i] | .launches.bound == 2 * .buckets + 2 * .micro_batches * .buckets + 10"

@@ -214,8 +214,8 @@ Test(offload_update, has_the_bits_of_ref_on_random_bits)
   }
 }
 
-/* Sums whose quotients by about 2^log2 are subnormal numbers, the half-way cases between two of them
- * and their neighbours, below the least subnormal number, normal, zero, or not finite. */
+/* Sums whose quotients by about 2^log2 are subnormal numbers, the half-way cases between two of
+ * them and their neighbours, below the least subnormal number, normal, zero, or not finite. */
 static void fill_quotients(rng *r, int log2, shard *s)
 {
   fill(r, KIND_NORMAL, s);
@@ -229,9 +229,9 @@ static void fill_quotients(rng *r, int log2, shard *s)
   }
 }
 
-/* Where a multiplication replaces the division (D·M is a power of two), and beside it, where it must
- * not. Without momentum and decay, masters of zero show each bit of the means. spec: RED-4, OPT-2 */
-Test(offload_update, a_mean_has_one_rounding_for_divisors_that_are_powers_of_two_and_others)
+/* Where a multiplication replaces the division (D·M is a power of two), and beside it, where it
+ * must not. Without momentum and decay, masters of zero show each bit of the means. spec: RED-4 */
+Test(offload_update, a_mean_is_rounded_once_whether_or_not_its_divisor_is_a_power_of_two)
 {
   rng r = {77};
   static shard before;
