@@ -130,6 +130,7 @@ static void collect(const zp_counted_run *r, zp_counters *c)
     if (k == 0 || beyond(&w->goal) > beyond(&c->goal)) c->goal = w->goal;
   }
   c->buckets = r->rank[c->rank].buckets;
+  c->further_sums = r->rank[c->rank].further_sums;
   c->host = r->rank[c->rank].host;
   c->calls = r->rank[c->rank].calls;
   memcpy(c->call, r->rank[c->rank].call, sizeof c->call);

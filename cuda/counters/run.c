@@ -52,10 +52,20 @@ static void note_issuing(void *ctx, int32_t phase, int64_t position, const zp_op
   if (phase == ZP_PHASE_STEP) tag(w, use_of(w->run->job, op));
 }
 
+/* Of tied parameters, replicas: after the reduction of the flat group's ranks. */
+static int is_further_sum(const zp_counted_rank *w, const zp_op *op)
+{
+  const zp_layout *lay = zp_cuda_layout_of(w->e);
+  return op->kind == ZP_OP_ALL_REDUCE && use_of(w->run->job, op) == ZP_COUNT_REDUCE &&
+         op->group != lay->flat[op->flat].group;
+}
+
 static void note_issued(void *ctx, int32_t phase, const zp_op *op)
 {
   zp_counted_rank *w = ctx;
-  if (phase == ZP_PHASE_STEP) w->wire += zp_cuda_sent_bytes(w->e, op);
+  if (phase != ZP_PHASE_STEP) return;
+  w->wire += zp_cuda_sent_bytes(w->e, op);
+  if (is_further_sum(w, op)) w->further_sums++;
 }
 
 /* ---- The lock -------------------------------------------------------------------------------- */
@@ -212,7 +222,7 @@ static zp_cuda_options options_of(zp_counted_rank *w)
 static int run_step(zp_counted_rank *w)
 {
   w->host = (zp_count_host){0};
-  w->by_model = w->wire = 0;
+  w->by_model = w->wire = w->further_sums = 0;
   zp_counted_calls_begin(w);
   const int64_t calls = zp_counted_calls(w), locks = w->locks;
   tag(w, ZP_COUNT_OTHER);

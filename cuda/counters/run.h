@@ -32,10 +32,11 @@ typedef struct zp_counted_rank {
   zp_cuda *e;
   void **grad; /* [n_params] of the stage's trained entries: device memory */
   int64_t step;
-  int32_t use;      /* of the op that the engine is at */
-  int64_t locks;    /* acquired so far */
-  int64_t by_model; /* calls of CUDA that callbacks have made in this step */
-  int64_t wire;     /* bytes sent in this step */
+  int32_t use;          /* of the op that the engine is at */
+  int64_t locks;        /* acquired so far */
+  int64_t by_model;     /* calls of CUDA that callbacks have made in this step */
+  int64_t wire;         /* bytes sent in this step */
+  int64_t further_sums; /* of gradients, in this step */
   zp_error why;
   /* results */
   int64_t params, buckets;

@@ -36,8 +36,9 @@ static json_t *json_all_launches(const zp_counters_row *r)
   json_t *by = json_object();
   for (int32_t u = 0; u < ZP_COUNT_USES; u++)
     json_object_set_new(by, zp_count_use_name(u), json_launches(&c->launches[u]));
-  return json_pack("{s:I,s:I,s:o,s:I,s:I}", "own", (json_int_t)zp_counters_own_launches(c), "bound",
-                   (json_int_t)zp_counters_launch_bound(c, &r->cfg), "by_use", by, "communications",
+  return json_pack("{s:I,s:I,s:I,s:o,s:I,s:I}", "own", (json_int_t)zp_counters_own_launches(c),
+                   "bound", (json_int_t)zp_counters_launch_bound(c, &r->cfg, r->native, r->offload),
+                   "further_sums", (json_int_t)c->further_sums, "by_use", by, "communications",
                    (json_int_t)c->communications, "words", (json_int_t)c->words);
 }
 

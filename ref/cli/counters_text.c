@@ -44,7 +44,7 @@ static void print_summary(const zp_counters_row *r)
   const zp_counters *c = &r->counted;
   const double own = per(zp_counters_own_bytes(c), c), ratio = zp_counters_ratio(&r->counted);
   const int64_t launches = zp_counters_own_launches(c);
-  const int64_t bound = zp_counters_launch_bound(c, &r->cfg);
+  const int64_t bound = zp_counters_launch_bound(c, &r->cfg, r->native, r->offload);
   double others = own;
   printf("  %-8s %5d %3lld %-13s %8.3f %8.3f %7.4f  %-7s", zp_counters_sums(&r->cfg, r->native),
          (int)r->cfg.stage, (long long)r->cfg.micro_batches,
@@ -127,11 +127,15 @@ static void print_uses(const zp_counters *c, int32_t from, int32_t to)
 static void print_launches(const zp_counters_row *r)
 {
   const zp_counters *c = &r->counted;
-  const int64_t own = zp_counters_own_launches(c), bound = zp_counters_launch_bound(c, &r->cfg);
+  const int64_t own = zp_counters_own_launches(c);
+  const int64_t bound = zp_counters_launch_bound(c, &r->cfg, r->native, r->offload);
+  const int64_t more = zp_counters_launches_of_further_sum(&r->cfg, r->native) * c->further_sums;
   printf("  Launches of rank %-9d %12s %10s %10s\n", (int)c->rank, "kernels", "copies", "memsets");
   print_uses(c, ZP_COUNT_OWN_LAUNCHES, ZP_COUNT_USES);
-  printf("    %-24s %10lld of at most %lld = 2B + 2MB + 10: %s\n", "own work", (long long)own,
-         (long long)bound, verdict((double)own, (double)bound));
+  printf("    %-24s %10lld of at most %lld = 2B + 2MB + 10%s", "own work", (long long)own,
+         (long long)bound, r->offload ? " + B (offload)" : "");
+  if (more > 0) printf(" + %lld (further sums)", (long long)more);
+  printf(": %s\n", verdict((double)own, (double)bound));
   print_uses(c, 0, ZP_COUNT_OWN_LAUNCHES);
   printf("    %-24s %10lld\n    %-24s %10lld\n", "communications", (long long)c->communications,
          "words (progress)", (long long)c->words);

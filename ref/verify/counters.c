@@ -42,9 +42,17 @@ double zp_counters_ratio(const zp_counters *c)
   return (double)zp_counters_own_bytes(c) / (c->ideal * (double)c->params);
 }
 
-int64_t zp_counters_launch_bound(const zp_counters *c, const zp_config *cfg)
+int64_t zp_counters_launches_of_further_sum(const zp_config *cfg, int32_t native)
 {
-  return 2 * c->buckets + 2 * cfg->micro_batches * c->buckets + 10;
+  if (cfg->reduce == ZP_EXACT) return cfg->stage == 2 ? 2 : 1;
+  return native ? 0 : 1;
+}
+
+int64_t zp_counters_launch_bound(const zp_counters *c, const zp_config *cfg, int32_t native,
+                                 int32_t offload)
+{
+  return 2 * c->buckets + 2 * cfg->micro_batches * c->buckets + 10 + (offload ? c->buckets : 0) +
+         zp_counters_launches_of_further_sum(cfg, native) * c->further_sums;
 }
 
 zp_count_verdict zp_counters_goal_verdict(const zp_count_goal *g)

@@ -86,8 +86,10 @@ typedef struct zp_counters {
   int64_t params;  /* elements of the stages of all ranks: a parameter counts on each rank that
                     * has it */
   int64_t buckets; /* of the rank */
-  double ideal;    /* bytes per parameter of the least traffic of the engine's own work; below 0:
-                    * not known for this configuration */
+  /* of the rank: sums of a bucket after its reduction: of tied parameters' stages, of replicas */
+  int64_t further_sums;
+  double ideal; /* bytes per parameter of the least traffic of the engine's own work; below 0: not
+                 * known for this configuration */
   zp_count_bytes bytes[ZP_COUNT_USES];
   zp_count_launches launches[ZP_COUNT_USES];
   zp_count_bytes nccl;           /* the buffers of communications, once for each communication */
@@ -125,8 +127,13 @@ int64_t zp_counters_own_bytes(const zp_counters *c);
 int64_t zp_counters_own_launches(const zp_counters *c);
 /* Own bytes over the ideal; -1 if no ideal is known. */
 double zp_counters_ratio(const zp_counters *c);
-/* 2B + 2MB + 10 for B buckets of the rank and M micro-batches. */
-int64_t zp_counters_launch_bound(const zp_counters *c, const zp_config *cfg);
+/* Launches that a further sum of a bucket takes: `ordered` and exact sums 1; exact ones at stage 2,
+ * which are unpacked for it, and packed, 2; `native` none. */
+int64_t zp_counters_launches_of_further_sum(const zp_config *cfg, int32_t native);
+/* 2B + 2MB + 10 for B buckets of the rank and M micro-batches; with offload B more, which copy the
+ * gradients to the host; and those of further sums. */
+int64_t zp_counters_launch_bound(const zp_counters *c, const zp_config *cfg, int32_t native,
+                                 int32_t offload);
 /* Of the memory that the rank uses. */
 zp_count_verdict zp_counters_goal_verdict(const zp_count_goal *g);
 /* 1: what is planned and what simdev counts equal what the engine has allocated, to the byte. */
