@@ -26,6 +26,12 @@ json the_host_is_a_bound '.bound_seconds == .host_seconds and .host_seconds > .c
   plan --time --offload --dp 2 --tokens 64 --json
 expect 0 'copies from the host' offload_is_printed plan --time --offload --dp 8
 expect 2 '--offload: needs --time' offload_needs_time plan --offload
+expect 0 'launch orders +[0-9.]+ ms chained, [0-9.]+ implicit' both_launch_orders_are_printed \
+  plan --time --pp 4 --dp 8
+json both_launch_orders_are_in_json '.step_seconds as $s |
+  .step_seconds_by_launch_order == {chained: $s, implicit: $s}' plan --time --pp 4 --dp 8 --json
+json one_stage_has_no_launch_order 'has("step_seconds_by_launch_order") | not' \
+  plan --time --dp 2 --json
 json stages_are_simulated '.pp == 4 and any(.work[]; .work == "exchanges of stages")' \
   plan --time --pp 4 --dp 2 --micro-batches 8 --json
 json many_ranks_are_simulated '.dp == 131072' plan --time --dp 131072 --json

@@ -30,10 +30,13 @@ static int compare(zp_diff *t, zp_schedule s, zp_hb_report *report)
   return zp_hb_check(&c, t->simulation.now, report);
 }
 
-static void check_cases(int32_t launch_order, int32_t gradual, int32_t offload)
+/* partial: with partial gathers, in the cases whose layout allows them; a seventh of the cases are
+ * such. */
+static void check_cases(int32_t launch_order, int32_t gradual, int32_t offload, int32_t partial)
 {
   const char *n = getenv("ZP_ENGINE_JOBS"); /* for long runs */
   const uint64_t cases = n ? strtoull(n, NULL, 10) : CASES;
+  uint64_t partials = 0;
   static zp_diff_case j;
   for (uint64_t i = 0; i < cases; i++) {
     zp_hb_report o;
@@ -43,7 +46,9 @@ static void check_cases(int32_t launch_order, int32_t gradual, int32_t offload)
     s.launch_order = launch_order;
     s.gradual = gradual;
     s.offload = offload;
+    s.partial_gather = partial;
     const int failed = compare(j.diff, s, &o);
+    partials += (uint64_t)zp_diff_is_partial(j.diff);
     cr_assert_eq(zp_diff_finding(j.diff)->kind[0], 0, "case %d: %s", (int)i,
                  zp_diff_finding(j.diff)->text);
     cr_assert_eq(failed, 0, "case %d: %" PRId64 " missing, %" PRId64 " redundant; %s", (int)i,
@@ -51,36 +56,54 @@ static void check_cases(int32_t launch_order, int32_t gradual, int32_t offload)
     cr_assert(o.demands > 0 && o.ordered > 0 && o.bound > 0 && o.length == o.bound);
     zp_diff_case_close(&j);
   }
+  cr_assert(partial ? partials >= cases / 10 : partials == 0, "%" PRIu64 " partial", partials);
 }
 
 /* STEP-2, PIPE-5 */
 Test(happens_before, all_work_ends_when_the_plan_says)
 {
-  check_cases(1, 0, 0);
+  check_cases(1, 0, 0, 0);
 }
 
 Test(happens_before, all_work_ends_when_the_plan_says_with_implicit_launch_order)
 {
-  check_cases(2, 0, 0);
+  check_cases(2, 0, 0, 0);
 }
 
 /* Backward makes one gradient after the other on the compute stream: the order that the cost model
  * times (cuda/cost). */
 Test(happens_before, all_work_ends_when_the_plan_says_with_gradual_backward)
 {
-  check_cases(1, 1, 0);
+  check_cases(1, 1, 0, 0);
 }
 
 /* A bucket's gradients leave for the host as soon as its last sum has ended, and nothing else waits
  * for them but the decision's copy. STRM-9 */
 Test(happens_before, all_work_ends_when_the_plan_says_with_offload)
 {
-  check_cases(1, 0, 1);
+  check_cases(1, 0, 1, 0);
 }
 
 Test(happens_before, all_work_ends_when_the_plan_says_with_offload_and_gradual_backward)
 {
-  check_cases(2, 1, 1);
+  check_cases(2, 1, 1, 0);
+}
+
+/* Gathers have a stream of their own, and each part of forward waits for its entries only.
+ * STRM-11, STEP-8 */
+Test(happens_before, all_work_ends_when_the_plan_says_with_partial_gathers)
+{
+  check_cases(1, 0, 0, 1);
+}
+
+Test(happens_before, all_work_ends_when_the_plan_says_with_partial_gathers_and_implicit_order)
+{
+  check_cases(2, 1, 0, 1);
+}
+
+Test(happens_before, all_work_ends_when_the_plan_says_with_partial_gathers_and_offload)
+{
+  check_cases(1, 0, 1, 1);
 }
 
 /* A cost that equal work of all ranks has: by its stage, its tag and its part. */
