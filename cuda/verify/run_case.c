@@ -120,6 +120,15 @@ static void draw(const zp_diff_case *j, const zp_diff *t, const zp_schedule *s, 
   if (failed) snprintf(v->undrawn, sizeof v->undrawn, "the timeline: %s", text);
 }
 
+/* Does the engine lend memory for gradients of the case, where entries do not straddle buckets?
+ * PART-8 */
+static int lends(const zp_case *c, const zp_schedule *s)
+{
+  const int fp32 = c->cfg.precision == ZP_F32 || c->synth.fp32_gradients;
+  if (c->cfg.reduce == ZP_EXACT) return 0;
+  return fp32 || (c->cfg.stage == 2 && !s->native);
+}
+
 /* Runs the orders. hash: [orders]. */
 static void run_orders(const zp_diff_case *j, const zp_cuda_fault *fault, uint64_t *hash,
                        zp_verdict *v)
@@ -140,6 +149,9 @@ static void run_orders(const zp_diff_case *j, const zp_cuda_fault *fault, uint64
     v->paths += s.path && !v->failed;
     v->offloads += s.offload;
     v->partials += s.partial_gather;
+    v->lent += s.in_place && lends(&j->c, &s);
+    v->early += s.early;
+    v->unused_early += s.unused_early && j->c.synth.unused > 0;
     hash[v->orders++] = hash_of(j);
   }
   v->distinct = distinct_of(hash, v->orders);

@@ -302,9 +302,6 @@ void zp_fuzz_run(const zp_fuzz_job *job, zp_fuzz_outcome *out)
 
 /* ---- Coverage -------------------------------------------------------------------------------- */
 
-/* The share of the cases that an axis must occur in. */
-static const double share_min = 0.02;
-
 static int is_unsupported(const zp_backend *e, int32_t axis)
 {
   for (int32_t k = 0; k < e->unsupported_count; k++)
@@ -312,10 +309,16 @@ static int is_unsupported(const zp_backend *e, int32_t axis)
   return 0;
 }
 
+int zp_fuzz_is_counted(const zp_fuzz_job *job, int32_t axis)
+{
+  return job->engine->schedules > 0 || !zp_fuzz_axis_is_option(axis);
+}
+
 int zp_fuzz_is_thin(const zp_fuzz_job *job, const zp_fuzz_sums *s, int32_t axis)
 {
-  return s->cases >= ZP_FUZZ_COVERAGE_CASES && !is_unsupported(job->engine, axis) &&
-         (double)s->on_axis[axis] < share_min * (double)s->cases;
+  return s->cases >= ZP_FUZZ_COVERAGE_CASES && zp_fuzz_is_counted(job, axis) &&
+         !is_unsupported(job->engine, axis) &&
+         (double)s->on_axis[axis] < zp_fuzz_axis_share_min(axis) * (double)s->cases;
 }
 
 int32_t zp_fuzz_thin_axes(const zp_fuzz_job *job, const zp_fuzz_sums *s)

@@ -64,6 +64,8 @@ int64_t zp_fuzz_shrink(const zp_backend *engine, zp_case *c, const zp_fault *fau
 /* Fewer cases than this do not show which axes are covered. */
 enum { ZP_FUZZ_COVERAGE_CASES = 2000 };
 
+/* 1: the axis counts for the engine of the job. */
+int zp_fuzz_is_counted(const zp_fuzz_job *job, int32_t axis);
 /* 1: the axis occurs in too few of the cases, though the engine supports it; and how many do. */
 int zp_fuzz_is_thin(const zp_fuzz_job *job, const zp_fuzz_sums *s, int32_t axis);
 int32_t zp_fuzz_thin_axes(const zp_fuzz_job *job, const zp_fuzz_sums *s);

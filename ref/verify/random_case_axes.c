@@ -210,6 +210,10 @@ typedef enum axis {
   RELOADED,
   MOVED,
   MANY,
+  PARTIAL_GATHERS,
+  LENT,
+  EARLY,
+  UNUSED_EARLY,
   AXES
 } axis;
 _Static_assert((int)AXES <= (int)ZP_FUZZ_AXES, "raise ZP_FUZZ_AXES");
@@ -287,7 +291,12 @@ static const struct axis_text {
     {"unit 2^-80", "coded or dyadic, near 1e-20", NULL},
     {"saved and loaded", NULL, "checkpoint and size"},
     {"loaded under another topology", NULL, NULL},
-    {"twelve parameters or more", NULL, NULL}};
+    {"twelve parameters or more", NULL, NULL},
+    {"partial gathers", "gathers beside forward (partial_gather)",
+     "options of the engine (in at least one order of the case)"},
+    {"lent memory", "gradients are written in lent memory (grad_buffer)", NULL},
+    {"early bytes", "little room for early gradients (early_bytes)", NULL},
+    {"unused early", "unused entries are declared before backward", NULL}};
 
 int32_t zp_fuzz_axes(void)
 {
@@ -307,6 +316,27 @@ const char *zp_fuzz_axis_title(int32_t axis)
 const char *zp_fuzz_axis_heading(int32_t axis)
 {
   return texts[axis].heading;
+}
+
+int zp_fuzz_axis_is_option(int32_t axis)
+{
+  return axis >= PARTIAL_GATHERS;
+}
+
+double zp_fuzz_axis_share_min(int32_t axis)
+{
+  switch (axis) {
+  case ENTRY_ALIGN:
+  case SLOTS:
+  case FP32_GRADIENTS:
+  case FP32_ENTRIES:
+  case RATES:
+  case PARTIAL_GATHERS:
+  case LENT:
+  case EARLY:
+  case UNUSED_EARLY: return 0.05;
+  default: return 0.02;
+  }
 }
 
 static int on_list_axis(int32_t axis, const zp_case *c)
@@ -391,6 +421,10 @@ int zp_fuzz_on_axis(int32_t axis, const zp_case *c, const zp_verdict *v)
   case UNIT_HUGE: return c->synth.mode != ZP_SYNTH_WILD && c->synth.log2_unit > 30;
   case UNIT_MINUTE: return c->synth.mode != ZP_SYNTH_WILD && c->synth.log2_unit < -60;
   case HUGE_VALUES: return c->synth.huge && c->synth.mode == ZP_SYNTH_WILD;
+  case PARTIAL_GATHERS: return v->partials > 0;
+  case LENT: return v->lent > 0;
+  case EARLY: return v->early > 0;
+  case UNUSED_EARLY: return v->unused_early > 0;
   default: return c->optim == axis - SGD;
   }
 }

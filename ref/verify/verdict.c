@@ -21,6 +21,7 @@ void zp_verdict_clear(zp_verdict *v)
   memset(v, 0, offsetof(zp_verdict, finding)); /* the arrays behind are large */
   v->reloaded = v->steps = v->skipped = v->grown = v->lowered = v->clipped = 0;
   v->orders = v->distinct = v->offloads = v->partials = v->paths = 0;
+  v->lent = v->early = v->unused_early = 0;
   v->drawn = -1;
   v->schedule = 0;
   v->text_used = 0;

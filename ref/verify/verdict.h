@@ -44,6 +44,9 @@ typedef struct zp_verdict {
   int64_t orders, distinct;  /* of execution that were run, where the engine has several */
   int64_t offloads;          /* orders with optimizer states in host memory */
   int64_t partials;          /* orders with the option partial_gather */
+  int64_t lent;              /* orders that ask for memory for gradients (if it is lent) */
+  int64_t early;             /* orders with little room for gradients that come early */
+  int64_t unused_early;      /* orders in which unused entries are declared before backward */
   int64_t paths;             /* orders that were compared with the plan's critical path */
   uint64_t schedule;         /* the one that failed; 0: the engine has but one */
   int64_t drawn;             /* the one that the case's timeline shows; -1: none */

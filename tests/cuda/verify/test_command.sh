@@ -86,6 +86,11 @@ for fault in whole-stream drop-sync:resumed.wait drop-sync:ended.host; do
 done
 expect 1 'whole-stream' a_redundant_wait_is_found_with_offload fuzz --engine cuda --offload \
   --fault whole-stream --cases 40
+json fuzz_counts_the_options_of_the_engine '.axes as $a | all("partial gathers", "lent memory",
+  "early bytes", "unused early"; $a[.] > 0 and $a[.] <= 1)' \
+  fuzz --engine cuda --cases 12 --seed 3 --json
+json the_reference_has_no_such_options '.axes | has("bucket slots") and
+  (has("lent memory") | not)' fuzz --cases 10 --json
 json offload_is_honored_with_a_fault '.orders > 0 and .orders_with_offload == .orders' \
   fuzz --engine cuda --offload --fault drop-sync:meta.host --json --schedules 2 --cases 2
 expect 2 'is not one of: ref cuda' an_unknown_engine_is_refused fuzz --engine none
