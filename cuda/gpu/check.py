@@ -510,7 +510,7 @@ class Check:
         self.part("trace of a step", 60, self.trace_step)
         self.part("zeroproof.torch", 60, self.norm)
         self.part("random topologies", self.trials[1] + 90, self.random_topologies)
-        self.part("races of nccl_threads", 60, self.races)
+        self.part("races of nccl_threads", 120, self.races)
         self.gpt()
         self.part("memcheck", 30, self.sanitizer("memcheck", self.kernels_checked))
         self.part("racecheck", 30, self.sanitizer("racecheck", self.kernels_checked))

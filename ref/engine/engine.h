@@ -163,7 +163,9 @@ typedef struct zp_engine_options {
 
 /* Options with rank, world, device and exchange of a job (NULL: one process alone), AdamW with lr
  * 1e-3, betas 0.9 and 0.999, eps 1e-8 and no decay, clipping at norm 1, a loss scale of 1, and
- * nothing else. size: sizeof *o. */
+ * nothing else. size: sizeof *o. Entries start at any element (hyper.entry_align 0): cuda then
+ * copies parameters from what each gather wrote; with 64 (16 bits) or 32 (fp32) gathers write them
+ * directly, as partial_gather requires. */
 void zp_engine_defaults(zp_engine_options *o, size_t size, zp_job *job);
 
 /* The results of the last step, equal on all ranks except for the ledger. Members may be added at
@@ -190,7 +192,9 @@ typedef struct zp_engine_state {
 int zp_engine_create(zp_engine **out, const zp_engine_options *options, zp_error *err);
 
 /* The storage of entry `param` (numel elements of the entry's dtype), NULL for another stage's and
- * for no entry. It stays where it is; zp_engine_step and zp_engine_load rewrite it. */
+ * for no entry. It stays where it is; zp_engine_step and zp_engine_load rewrite it. After an
+ * error it is still returned, and is valid memory until zp_engine_destroy, but its values are
+ * undefined (STEP-5); other functions then return the error. */
 void *zp_engine_param(const zp_engine *e, int32_t param);
 
 /* log2 of the loss scale, in the engine's memory, for work on a stream that waits for the last

@@ -109,6 +109,10 @@ verdict $? a_configuration_counts_the_same_by_itself "$(head -c 300 "$tmp/err")"
 expect 0 '^exact sums, ZeRO stage 1, M = 2 ' one_configuration_is_printed_in_full \
   counters --sums exact --stage 1 --micro-batches 2 --dp 2
 
+# Without an alignment of entries, the engine's default, parameters are copied: README.md.
+one entries_at_any_element_cost_a_copy_of_the_parameters '.traffic.ratio > 1.15 and
+  .traffic.ratio < 1.28 and (.parameters as $n | .traffic.by_use.gather |
+  .device_read == 2 * $n and .device_written == 2 * $n)' --entry-align 1
 # Launches beyond 2B + 2MB + 10: with offload B, and those of further sums: of each bucket
 # (replicas), of a tied entry's two buckets. Entries at any element: gathers have launches.
 launches() { # launches MORE OPTIONS...: MORE in jq

@@ -134,6 +134,14 @@ static int communication_comes_first(zp_diff_rank *w)
          priority_of(w, ZP_CUDA_COMPUTE) != least || priority_of(w, ZP_CUDA_COPY) != least;
 }
 
+static int gathers_come_first(zp_diff_rank *w)
+{
+  int least, greatest;
+  cudaDeviceGetStreamPriorityRange(&least, &greatest);
+  return !zp_cuda_stream_of(w->e, ZP_CUDA_GATHER) || priority_of(w, ZP_CUDA_GATHER) != greatest ||
+         communication_comes_first(w);
+}
+
 /* STRM-10 */
 Test(streams, of_communication_have_the_greatest_priority)
 {
@@ -141,6 +149,18 @@ Test(streams, of_communication_have_the_greatest_priority)
   const zp_schedule s = {.seed = 1, .offload = 1};
   open_text(&j, "dp=2,pp=2,steps=2,list=9@0.0+5@0.0+7@1.0");
   j.diff->hooks.before_step = communication_comes_first;
+  cr_assert_eq(zp_diff_run(j.diff, &s), 0, "%s", zp_diff_finding(j.diff)->text);
+  zp_diff_case_close(&j);
+}
+
+/* Partial gathers have a stream of their own. STRM-10, STRM-11 */
+Test(streams, of_partial_gathers_have_the_greatest_priority)
+{
+  static zp_diff_case j;
+  const zp_schedule s = {.seed = 1, .offload = 1, .partial_gather = 1};
+  open_text(&j, "dp=2,pp=2,steps=2,stage=2,precision=bf16,reduce=ordered,bucket=64,entry_align=64,"
+                "list=9@0.0+5@0.0+7@1.0");
+  j.diff->hooks.before_step = gathers_come_first;
   cr_assert_eq(zp_diff_run(j.diff, &s), 0, "%s", zp_diff_finding(j.diff)->text);
   zp_diff_case_close(&j);
 }
