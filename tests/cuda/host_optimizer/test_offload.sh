@@ -112,10 +112,15 @@ fault tail_skipped update.c 's/update_plain(u, i, real);//'
 fault rounded_tail_skipped update.c 's/^  round_plain(u, i, to);//'
 fault a_share_skipped update.c 's/chunks \* t \/ n \* CHUNK/(chunks * t \/ n + t) * CHUNK/'
 fault last_chunk_too_long update.c 's/s->end - from < CHUNK ? s->end : from + CHUNK/from + CHUNK/'
+fault not_a_power_of_two update_internal.h 's/(divisor - 1)) == 0/(divisor - 1)) <= 4/'
+fault inverse_left_out_without_vectors update.c 's/sum\[i\] \* inverse/sum[i]/'
 grep -qm1 avx2 /proc/cpuinfo || { echo "not run: faults of vectors: this CPU has no AVX2"; finish; }
 fault other_order update_vectors.inc \
   's/mean \* \(k->unscale \* k->factor_clip\)/\1 * mean/'
-fault mean_left_out update_vectors.inc '/u->divisor != 0/d'
+fault mean_left_out update_vectors.inc 's/mean = vec_mean(mean, k->divisor)/mean = mean/'
+fault inverse_left_out update_vectors.inc 's/else mean = mean \* k->inverse;//'
+fault mean_rounded_with_the_scale update_vectors.inc \
+  's/else mean = mean \* k->inverse;/else return mean * (k->inverse * k->unscale) * k->factor_clip;/'
 fault squared_later update_vectors.inc 's/k.c2 \* (g \* g)/k.c2 * g * g/'
 fault divided_once update_vectors.inc 's/k.size \* (moment1 \/ d)/k.size * moment1 \/ d/'
 fault eps_inside update_vectors.inc \
