@@ -120,7 +120,7 @@ fault other_order update_vectors.inc \
 fault mean_left_out update_vectors.inc 's/mean = vec_mean(mean, k->divisor)/mean = mean/'
 fault inverse_left_out update_vectors.inc 's/else mean = mean \* k->inverse;//'
 fault mean_rounded_with_the_scale update_vectors.inc \
-  's/else mean = mean \* k->inverse;/else return mean * (k->inverse * k->unscale) * k->factor_clip;/'
+  's/else mean = .*/else return mean * (k->inverse * k->unscale) * k->factor_clip;/'
 fault squared_later update_vectors.inc 's/k.c2 \* (g \* g)/k.c2 * g * g/'
 fault divided_once update_vectors.inc 's/k.size \* (moment1 \/ d)/k.size * moment1 \/ d/'
 fault eps_inside update_vectors.inc \
