@@ -1,6 +1,7 @@
 """Tests that shrinking stays within what a subject supports: the axes that a case has."""
 
 import itertools
+import json
 import os
 import random
 import sys
@@ -165,10 +166,57 @@ def test_whole_array():
     tools.close()
 
 
+def lists():
+    """{name of a subject: its support list}"""
+    folder = os.path.join(ROOT, "conformance", "support")
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            found[name] = json.load(file)
+    return found
+
+
+def unknown_of(values, supports):
+    """The names and values of a combination that no axis and no subject's option has."""
+    offered = {name: list(some) for name, some in axes.AXES.items()}
+    for one in supports:
+        for name, some in one["options"].items():
+            offered.setdefault(f"option {name}", []).extend(some)
+    return [(n, v) for n, v in values.items() if v not in offered.get(n, [])]
+
+
+def test_combinations():
+    """The covering array drops a combination that a subject does not support, so a misspelt one
+    would be dropped everywhere."""
+    supports, tools, wrong, seen, without = lists(), Tools(), [], set(), []
+    listed = axes.combinations()
+    for number, one in enumerate(listed):
+        wrong += unknown_of(one["values"], supports.values())
+        if not (one["bug"] and len(one["values"]) > 2):
+            wrong.append(one)
+        if any(one["values"] == other["values"] for other in listed[:number]):
+            wrong.append(("twice", one["values"]))
+    check("combinations: each name and value is an axis' or an option's", not wrong, wrong)
+    misspelt = ({"overflw": "yes"}, {"overflow": "maybe"}, {"option offlod": True}, {"dp": 9})
+    missed = [values for values in misspelt if not unknown_of(values, supports.values())]
+    check("combinations: a misspelt name or value is found", not missed, missed)
+    for name, hello in supports.items():
+        space, dice = axes.Space(hello), random.Random(1)
+        for row in axes.with_combinations(space, dice):
+            case, why = draw.case_of_row(tools, space, row, dice)
+            mine = [n for n, one in enumerate(listed) if one["values"].items() <= row.items()]
+            seen.update(mine if case is not None else ())
+            without += [(name, mine, why)] if case is None else []
+    lost = [one["bug"] for n, one in enumerate(listed) if n not in seen]
+    check("combinations: some subject has a case of each", not lost, lost)
+    check("combinations: the rows of each subject have cases", not without, without)
+    tools.close()
+
+
 def steps(recipe):
     """The simpler forms of a recipe, with those of each."""
     found = list(shrink.smaller(recipe))
     return found + [r for one in found for r in shrink.smaller(one)]
 
 
-sys.exit(main(test_worlds, test_rows, test_shrunken, test_whole_array))
+sys.exit(main(test_worlds, test_rows, test_shrunken, test_whole_array, test_combinations))
