@@ -29,6 +29,11 @@ void zp_print_timeline(const zp_case *c, const zp_verdict *v);
  * verdict; ZP_EXIT_ENVIRONMENT for a timeline that could not be drawn only if the case is clean. */
 int zp_verdict_code(const char *command, const zp_verdict *v);
 
+/* Prints "STAT-4 (norm)", or the clause alone if it has no title; those of a verdict that failed,
+ * with commas between them. */
+void zp_print_clause(const char *clause);
+void zp_print_clauses(const zp_verdict *v);
+
 /* Prints numbers of execution orders; checked: by the happens-before check. */
 void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t partials,
                      int64_t checked);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../base/child.h"
+#include "../verify/clause_title.h"
 #include "commands.h"
 #include "options.h"
 
@@ -209,6 +210,21 @@ int zp_verdict_code(const char *command, const zp_verdict *v)
   if (v->undrawn[0] != 0) fprintf(stderr, "%s: %s\n", command, v->undrawn);
   if (v->failed) return ZP_EXIT_VERDICT;
   return v->undrawn[0] != 0 ? ZP_EXIT_ENVIRONMENT : ZP_EXIT_GOOD;
+}
+
+void zp_print_clause(const char *clause)
+{
+  const char *title = zp_clause_title(clause);
+  if (title != NULL) printf("%s (%s)", clause, title);
+  else printf("%s", clause);
+}
+
+void zp_print_clauses(const zp_verdict *v)
+{
+  for (int32_t i = 0; i < v->n_clauses; i++) {
+    if (i > 0) printf(", ");
+    zp_print_clause(v->clause[i]);
+  }
 }
 
 void zp_print_orders(int64_t orders, int64_t distinct, int64_t offloads, int64_t partials,

@@ -111,11 +111,6 @@ static const struct argp argp = {
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-static void print_clauses(const zp_verdict *v)
-{
-  for (int32_t i = 0; i < v->n_clauses; i++) printf("%s%s", i == 0 ? "" : ", ", v->clause[i]);
-}
-
 /* The smallest case that fails, and how to repeat it. */
 static void print_found(const fuzz_args *a, const zp_fuzz_outcome *out, const zp_case *c,
                         const zp_verdict *v, int64_t tried)
@@ -146,7 +141,7 @@ static void print_failed(const fuzz_args *a, const zp_fuzz_outcome *out, const z
   if (out->signal != 0) printf(" (signal %d)", out->signal);
   if (out->end == ZP_FUZZ_FAILED) {
     printf(": ");
-    print_clauses(v);
+    zp_print_clauses(v);
   }
   printf("\n");
 }
@@ -326,7 +321,7 @@ static int replay(const fuzz_args *a)
     printf("clean: %d step%s, %s\n", v.steps, v.steps == 1 ? "" : "s", a->job.engine->clean);
   else {
     printf("failed: ");
-    print_clauses(&v);
+    zp_print_clauses(&v);
     printf("\n%s\n", v.text);
   }
   if (!a->json) zp_print_timeline(&c, &v);

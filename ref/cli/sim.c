@@ -118,11 +118,13 @@ static void print_head(const zp_sim_args *a, const zp_case *c)
   const zp_config *cfg = &c->cfg;
   const zp_fault *fault = a->fault;
   char text[32];
-  if (fault != NULL)
-    printf("fault: %s, injected on purpose: %s\n  seen in%s: %s; breaks clause %s of spec/\n",
-           fault->name, fault->what,
-           strchr(fault->source, '#') != NULL ? " (#: issue or pull request)" : "", fault->source,
-           fault->clause);
+  if (fault != NULL) {
+    printf("fault: %s, injected on purpose: %s\n  seen in%s: %s; breaks clause ", fault->name,
+           fault->what, strchr(fault->source, '#') != NULL ? " (#: issue or pull request)" : "",
+           fault->source);
+    zp_print_clause(fault->clause);
+    printf(" of spec/\n");
+  }
   printf("%d ranks: pp %d, dp %d, tp %d, ep %d%s; ZeRO stage %d, %s%s, %s reduction (%s)\n",
          cfg->pp * cfg->dp * cfg->tp, cfg->pp, cfg->dp, cfg->tp, cfg->ep,
          zp_replicas_text(c->replicas, text), cfg->stage, zp_precision_name(cfg->precision),
@@ -182,11 +184,11 @@ static void print_verdict(const zp_backend *e, const zp_case *c, const zp_fault 
     if (fault != NULL) printf("the fault has no effect on this configuration\n");
     return;
   }
-  printf("failed:");
-  for (int32_t i = 0; i < v->n_clauses; i++) printf("%s %s", i == 0 ? "" : ",", v->clause[i]);
-  printf("%s\n%s\n",
-         fault != NULL ? " (violated clauses of spec/: the injected fault was found)"
-                       : " (violated clauses of spec/)",
+  printf("failed: ");
+  zp_print_clauses(v);
+  printf("; %s\n%s\n",
+         fault != NULL ? "violated clauses of spec/: the injected fault was found"
+                       : "violated clauses of spec/",
          v->text);
   if (strstr(v->text, "program position") != NULL)
     printf("  (stage: the pipeline stage; program position: index in the rank's list of operations "

@@ -1,7 +1,7 @@
 #!/bin/sh
 # zeroproof explain: a clause's demand, its definition, the bugs that broke it.
 # inputs: build/zeroproof conformance/judge conformance/SPEC.md conformance/known spec/*.md
-# inputs: tests/fixtures/lib.sh
+# inputs: ref/verify/clause_title.c tests/fixtures/lib.sh
 cd "$(dirname "$0")/../.." || exit 3
 . tests/fixtures/lib.sh
 expect 0 'STAT-4: norm' it_has_the_title explain STAT-4
@@ -23,4 +23,20 @@ for clause in $("$zp" explain | cut -d' ' -f1); do
   "$zp" explain "$clause" >"$tmp/out" 2>&1 && [ "$(wc -l <"$tmp/out")" -ge 3 ] || break
 done
 verdict $? every_listed_clause_is_explained "$clause: $(head -3 "$tmp/out")"
+
+# sim and fuzz print titles, too: of all clauses but those of limits, sums and the suite alone.
+sed -n 's/^ *{"\([A-Z]*-[0-9]*\)", "\(.*\)"},$/\1 \2/p' ref/verify/clause_title.c >"$tmp/table"
+"$zp" explain --json | jq -r 'to_entries[] | select(.value != "" and
+  (.key | test("^(LIM|NORM|NUM|SUM|RUN)-") | not)) | "\(.key) \(.value)"' >"$tmp/titles"
+[ "$(wc -l <"$tmp/titles")" -gt 60 ] && diff "$tmp/titles" "$tmp/table" >"$tmp/out"
+verdict $? sim_and_fuzz_have_the_same_titles "$(cat "$tmp/out")"
+expect 1 '^failed: LEDG-7 .no hang., STAT-1 .same collectives on all ranks.; ' \
+  sim_prints_titles sim --fault pr7847
+expect 1 'breaks clause STAT-1 .same collectives on all ranks. of spec/' \
+  sim_prints_the_title_of_a_fault sim --fault pr7847
+expect 1 '^case .* failed: SCALE-3 .loss scale after a skipped step.$' fuzz_prints_titles \
+  fuzz --fault ds1958 --seconds 60
+replay=$(sed -n "s/.*--replay '\(.*\)'.*/\1/p" "$tmp/out")
+expect 1 '^failed: SCALE-3 .loss scale after a skipped step.$' fuzz_prints_titles_of_a_replay \
+  fuzz --fault ds1958 --replay "$replay"
 exit "$bad"
