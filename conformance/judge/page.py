@@ -180,7 +180,6 @@ def rendered(title, reports, sections, **more):
         "title": title,
         "reports": reports,
         "shown": summary.causes_of(reports),
-        "history": summary.history(reports),
         "left_out": summary.left_out(reports),
         "clauses": summary.clauses_of(reports),
         **more,
@@ -212,6 +211,7 @@ def whole(reports, about, mutants):
         about=about,
         mutants=mutants,
         shown=shown,
+        history=summary.history(reports),
         columns=columns,
         clauses=sorted({*summary.clauses_of(reports), *filter(demands.title, caught)}),
     )

@@ -8,7 +8,7 @@ import shlex
 
 import environments
 from demands import many
-from known import list_name
+from known import list_name, load, load_known
 from outcomes import DEFECT, EXCUSED, empty_row
 from report import name_of
 
@@ -29,8 +29,12 @@ def title(report):
     return f"{report['subject']['name']} {version_of(report)}"
 
 
+def numbers_of(text):
+    return [int(x) for x in re.findall(r"\d+", text)]
+
+
 def order(report):
-    return report["subject"]["name"].lower(), [int(x) for x in re.findall(r"\d+", title(report))]
+    return report["subject"]["name"].lower(), numbers_of(title(report))
 
 
 def by_name(reports):
@@ -166,20 +170,41 @@ def slug(text):
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-")[:100] or "cause"
 
 
+FROM_KNOWN = "from known/"
+
+
+def listed_versions(name):
+    """{version: names of its known causes} of a subject of subjects.txt, from its lists in known/."""
+    found = {}
+    for _, _, _, lists, *_ in environments.rows():
+        paths = [os.path.join(CONFORMANCE, part, f"{lists}.json") for part in ("support", "known")]
+        if not all(map(os.path.exists, paths)):
+            continue
+        support = load(paths[0], "support")
+        if support["name"] == name:
+            entries = load_known(paths[1], CONFORMANCE)
+            found[version_of({"subject": support})] = {name_of({"known": e}) for e in entries}
+    return found
+
+
 def history(reports):
-    """[(subject, versions, [(name of a cause, [seen in each version], first, fixed or None)])] of
-    subjects with several versions."""
+    """[(subject, columns, [(name of a cause, [seen in each version], first, fixed or None)])] of
+    subjects with several versions. A version that no report judges has the causes of its list in
+    known/, and its column says so."""
     found = []
     for name, mine in by_name(reports).items():
-        names = sorted({name_of(c) for r in mine for c in r["causes"]})
+        judged = {version_of(r): {name_of(c) for c in r["causes"]} for r in mine}
+        seen_in = {**listed_versions(name), **judged}
+        versions = sorted(seen_in, key=numbers_of)
         rows = []
-        for cause in names if len(mine) > 1 else ():
-            seen = [any(name_of(c) == cause for c in r["causes"]) for r in mine]
+        for cause in sorted(set().union(*seen_in.values())) if len(versions) > 1 else ():
+            seen = [cause in seen_in[version] for version in versions]
             last = len(seen) - 1 - seen[::-1].index(True)
-            fixed = version_of(mine[last + 1]) if last + 1 < len(mine) else None
-            rows.append((cause, seen, version_of(mine[seen.index(True)]), fixed))
+            fixed = versions[last + 1] if last + 1 < len(versions) else None
+            rows.append((cause, seen, versions[seen.index(True)], fixed))
         if rows:
-            found.append((name, [version_of(r) for r in mine], rows))
+            columns = [v if v in judged else f"{v} ({FROM_KNOWN})" for v in versions]
+            found.append((name, columns, rows))
     return found
 
 

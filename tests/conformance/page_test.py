@@ -3,6 +3,7 @@ headless Chromium: the subjects of the suite, 22 or more, are shown at 1440 pixe
 cut, and are readable at 400, in light and in dark colours."""
 
 import functools
+import html
 import html.parser
 import json
 import os
@@ -18,8 +19,11 @@ sys.path.insert(0, os.path.join(ROOT, "conformance", "judge"))
 
 import page  # noqa: E402
 import results  # noqa: E402
+import summary  # noqa: E402
+from known import load_known  # noqa: E402
 
-SUPPORT = os.path.join(ROOT, "conformance", "support")
+CONFORMANCE = os.path.join(ROOT, "conformance")
+SUPPORT = os.path.join(CONFORMANCE, "support")
 HOSTILE = "\x1b[2J\u202e&amp;\"'><i onclick=x>{{ 7 }}{% raw %}</script></style></pre>`|"
 # Reports what the page in the frame shows. Chromium evaluates it and prints the page that results.
 PROBE = """<body style="margin:0"><iframe id="f" src="index.html" width="WIDTH" height="900"
@@ -149,6 +153,56 @@ def test_hostile():
         )
 
 
+def listed(name, subject):
+    """A report of a subject that has the causes of a list in known/, as if each had occurred."""
+    entries = load_known(os.path.join(CONFORMANCE, "known", f"{name}.json"), CONFORMANCE)
+    causes = {e["cause"]: {**reports_of_faults()[1]["causes"][0], "known": e} for e in entries}
+    return {**reports_of_faults()[1], "subject": subject, "causes": list(causes.values())}
+
+
+def test_history():
+    """Versions that the run does not judge have the causes of their lists in known/."""
+    old, new = (
+        listed(f"deepspeed-{v}", {"name": "DeepSpeed", "version": v}) for v in ("0.19.7", "0.19.8")
+    )
+    ((subject, columns, rows),) = summary.history([new])
+    check(
+        "a version that is not judged is a column, marked as from known/",
+        (subject, columns) == ("DeepSpeed", ["0.19.7 (from known/)", "0.19.8"]),
+        (subject, columns),
+    )
+    both = summary.history([old, new])
+    check("its causes are those of a report", both[0][2] == rows, (rows, both))
+    check("the columns of judged versions have no mark", both[0][1] == ["0.19.7", "0.19.8"])
+    ends = {(tuple(seen), first, fixed) for _, seen, first, fixed in rows}
+    check(
+        "causes are first seen in either version, and the newer one mends some",
+        {((True, False), "0.19.7", "0.19.8"), ((False, True), "0.19.8", None)} <= ends,
+        ends,
+    )
+    mended = next(name for name, _, _, fixed in rows if fixed)
+    whole = page.whole([new], {"command": "c", "date": "d", "commit": "e", "cores": 2}, None)
+    dead = set(re.findall(r'href="#([^"]+)"', whole)) - set(re.findall(r' id="([^"]+)"', whole))
+    check(
+        "the page lists a cause that only an older version has, without a dead link",
+        mended in html.unescape(whole) and not dead,
+        (mended, dead),
+    )
+    text = "\n".join(results.history([new]))
+    check(
+        "so does RESULTS.md", results.line(mended) in text and "0.19.7 (from known/)" in text, text
+    )
+    other = {**new, "subject": {"name": "DeepSpeed", "version": "0.20.0+x"}}
+    check(
+        "a version that no list has stands after those of the lists",
+        summary.history([other])[0][1]
+        == ["0.19.7 (from known/)", "0.19.8 (from known/)", "0.20.0"],
+        summary.history([other]),
+    )
+    alone = {**new, "subject": {"name": "other", "version": "1"}}
+    check("a subject without lists has no history", summary.history([alone]) == [])
+
+
 def test_page():
     if not shutil.which("chromium"):
         print("not run: the page in a browser (needs chromium)")
@@ -206,4 +260,4 @@ def shown(folder, dark):
         )
 
 
-sys.exit(main(test_hostile, test_page))
+sys.exit(main(test_hostile, test_history, test_page))

@@ -2,7 +2,7 @@
 # Hostile texts on the pages; and the page of all subjects in a browser, at 1440 and at 400 pixels,
 # light and dark: page_test.py.
 # inputs: build/zeroproof conformance/judge conformance/SPEC.md conformance/schema
-# inputs: conformance/subjects.txt conformance/support conformance/mutants.json
+# inputs: conformance/subjects.txt conformance/support conformance/known conformance/mutants.json
 # inputs: conformance/adapters/selftest
 # inputs: tests/conformance/lib.sh tests/conformance/selftest.py tests/conformance/page_test.py
 . "$(dirname "$0")/lib.sh"
