@@ -183,8 +183,8 @@ def causes(reports):
 
 VERSIONS = (
     "x: the cause occurred in this version; –: it did not. Fixed by: the first of these versions "
-    "that no longer has it. A version that is marked as from known/ was not judged here: its causes "
-    "are those of its committed list."
+    "that no longer has it. A version that is marked as from known/ was not judged here: its "
+    "causes are those of its committed list."
 )
 
 

@@ -174,7 +174,7 @@ FROM_KNOWN = "from known/"
 
 
 def listed_versions(name):
-    """{version: names of its known causes} of a subject of subjects.txt, from its lists in known/."""
+    """{version: names of its known causes} of a subject of subjects.txt, by its lists in known/."""
     found = {}
     for _, _, _, lists, *_ in environments.rows():
         paths = [os.path.join(CONFORMANCE, part, f"{lists}.json") for part in ("support", "known")]
