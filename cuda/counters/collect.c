@@ -81,7 +81,8 @@ static void add_memory(zp_counters *c, const char *name, int64_t planned, int64_
   int32_t i = 0;
   while (i < c->memories && strcmp(c->memory[i].name, name) != 0) i++;
   if (i == c->memories) c->memory[c->memories++] = (zp_count_memory){name, 0, 0};
-  c->memory[i].planned = planned < 0 ? -1 : c->memory[i].planned + planned;
+  if (planned < 0 || c->memory[i].planned < 0) c->memory[i].planned = -1;
+  else c->memory[i].planned += planned;
   c->memory[i].allocated += allocated;
 }
 
@@ -89,6 +90,8 @@ static void add_memories(const zp_counted_rank *w, zp_counters *c)
 {
   const zp_memory *p = &w->planned, *a = &w->allocated.planned;
   const int32_t offload = w->run->job->offload;
+  /* sums over tied stages, replicas and tp need more, which is not planned */
+  const int64_t more = w->further_sums > 0 ? -1 : w->run->job->native ? w->device.native : 0;
   add_memory(c, "parameters", p->params, a->params);
   add_memory(c, "window", p->window, a->window);
   add_memory(c, "bucket slots", p->slots, a->slots);
@@ -96,9 +99,9 @@ static void add_memories(const zp_counted_rank *w, zp_counters *c)
   add_memory(c, "mean gradient", p->mean, a->mean);
   add_memory(c, "masters and moments", offload ? 0 : p->state, a->state);
   add_memory(c, "scratch of one bucket", p->scratch, a->scratch);
-  add_memory(c, "staged gradients", -1, w->allocated.staging);
+  add_memory(c, "staged gradients", w->device.early, w->allocated.staging);
   add_memory(c, "messages", -1, w->allocated.messages);
-  add_memory(c, "more scratch", -1, w->allocated.sums);
+  add_memory(c, "more scratch", more, w->allocated.sums);
   add_memory(c, "state of the step", -1, w->allocated.state);
   add_memory(c, "landing", -1, w->allocated.landing);
   c->host_allocated += w->allocated.host + w->allocated.words;

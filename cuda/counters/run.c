@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../../ref/comm/block.h"
-#include "../../ref/engine/early.h"
 #include "../../ref/engine/memory.h"
 #include "calls.h"
 #include "gradients.h"
@@ -240,17 +239,14 @@ static int read_layout(zp_counted_rank *w)
   const zp_config *cfg = w->run->job->cfg;
   const zp_hyper *h = w->run->job->hyper;
   zp_block_rank b = zp_block_of(cfg, zp_replicas(h), w->rank);
-  zp_early early;
   const zp_layout *lay = zp_cuda_layout_of(w->e);
   for (int32_t i = 0; i < lay->n_params; i++) w->params += cfg->params[lay->first_param + i].numel;
   for (int32_t k = 0; k < lay->n_flats; k++) w->buckets += zp_buckets(&lay->flat[k]);
-  if (zp_early_open(&early, &b.cfg, lay, h->fp32_gradients, 0)) return __LINE__;
-  const int64_t early_bytes = early.bytes; /* by the option, not what is allocated */
-  zp_early_close(&early);
+  if (zp_device_memory_of(&b.cfg, lay, h->slots, h->fp32_gradients, &w->device)) return __LINE__;
   if (zp_block_align(&b, h->entry_align)) return __LINE__;
   w->planned = zp_memory_of(&b.cfg, lay, h->slots, h->fp32_gradients);
   w->allocated = zp_cuda_memory_of(w->e);
-  w->goal = zp_counters_goal(w->run->job, &b.cfg, lay, early_bytes);
+  w->goal = zp_counters_goal(w->run->job, &b.cfg, lay, w->device.early);
   w->goal.rank = w->rank;
   w->goal.used = (int64_t)(w->after.device_peak - w->before.device) - w->allocated.messages;
   zp_block_close(&b);

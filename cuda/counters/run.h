@@ -45,6 +45,7 @@ typedef struct zp_counted_rank {
   int32_t calls;
   int64_t created;
   zp_memory planned;
+  zp_device_memory device;
   zp_cuda_memory allocated;
   zp_count_goal goal;
   simdev_memory before, after; /* opening the engine; the last step */

@@ -43,6 +43,24 @@ static void print_header(const zp_options *o, const zp_config *cfg)
          zp_gradients_text(&o->hyper), zp_reduce_name(cfg->reduce), (long long)cfg->bucket, slots);
 }
 
+/* What the CUDA engine has on a GPU: all but the programs, and gradients before their turn. */
+static void print_device(const zp_rank_plan *p)
+{
+  const zp_config *cfg = &p->block.cfg;
+  zp_device_memory m;
+  int64_t n = 0, all;
+  char text[32];
+  if (zp_device_memory_of(cfg, &p->lay, p->block.slots, p->block.fp32_gradients, &m)) return;
+  for (int32_t i = 0; i < p->lay.n_params; i++) n += cfg->params[p->lay.first_param + i].numel;
+  all = zp_memory_total(&p->memory) + m.early;
+  printf("  %-28s %12s\n", "gradients before their turn", bytes_text(m.early, text, sizeof text));
+  printf("  %-28s %12s", "total on a GPU", bytes_text(all, text, sizeof text));
+  if (n > 0) printf(", %.3f bytes a parameter", (double)all / (double)n);
+  printf("\n");
+  if (cfg->reduce == ZP_ORDERED && m.native > 0)
+    printf("  %-28s %12s\n", "native sums: more in slots", bytes_text(m.native, text, sizeof text));
+}
+
 static void print_memory(const zp_rank_plan *p)
 {
   const struct {
@@ -62,6 +80,7 @@ static void print_memory(const zp_rank_plan *p)
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].bytes > 0)
       printf("  %-28s %12s\n", rows[i].what, bytes_text(rows[i].bytes, text, sizeof text));
+  print_device(p);
 }
 
 const char *zp_plan_warning(const zp_config *cfg, const zp_rank_plan *p, char text[256])

@@ -2,6 +2,7 @@
 #include "memory.h"
 
 #include "bucket_slots.h"
+#include "early.h"
 #include "partial.h"
 #include "window.h"
 
@@ -64,4 +65,17 @@ zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots
 int64_t zp_memory_total(const zp_memory *m)
 {
   return m->params + m->window + m->slots + m->reduced + m->mean + m->state + m->scratch;
+}
+
+int zp_device_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots,
+                        int32_t fp32_gradients, zp_device_memory *m)
+{
+  zp_early early;
+  const int failed = zp_early_open(&early, cfg, lay, fp32_gradients, 0);
+  *m = (zp_device_memory){.early = early.bytes};
+  zp_early_close(&early);
+  if (cfg->stage == 2)
+    m->native = zp_slot_count(cfg, lay, slots) *
+                (zp_slot_bytes(cfg, lay, 1) - zp_slot_bytes(cfg, lay, fp32_gradients));
+  return failed;
 }

@@ -38,4 +38,17 @@ zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots
 /* All of it. */
 int64_t zp_memory_total(const zp_memory *m);
 
+/* What a rank of the CUDA engine allocates on its device beside zp_memory and a few hundred bytes
+ * of state, with options.early_bytes 0, without offload, and where no sum goes over tied stages,
+ * replicas or tp. */
+typedef struct zp_device_memory {
+  int64_t early;  /* gradients that are announced before their turn (early.h) */
+  int64_t native; /* stage 2: what native sums, which NCCL adds in fp32, take in the slots beside
+                     16-bit gradients */
+} zp_device_memory;
+
+/* As zp_memory_of. 0, or -1 without memory. */
+int zp_device_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots,
+                        int32_t fp32_gradients, zp_device_memory *m);
+
 #endif

@@ -112,6 +112,13 @@ memory ordered_2 '[12, 0, 24, 12, 0, 36, 36]' --stage 2 --reduce ordered
 memory exact_0 '[10, 432, 0, 0, 24, 72, 444]' --stage 0 --reduce exact
 memory exact_1 '[12, 432, 0, 0, 12, 36, 228]' --stage 1 --reduce exact
 memory exact_2 '[12, 0, 24, 120, 0, 36, 228]' --stage 2 --reduce exact
+# On a GPU: a gradient of 10 bytes takes 256 (ZP_EARLY_ALIGN), and so twice a bucket's and the
+# largest, but no more than all; native sums need 2 slots of 6 fp32 in the place of 6 bf16.
+json memory_on_a_gpu '.rank[0].memory | .device.early == 256 and .device.native == 24 and
+  .device.total == .total - .program + 256' plan --json --rank 1 --config "$tmp/five.json" \
+  --stage 2 --reduce ordered
+json memory_on_a_gpu_without_slots '.rank[0].memory.device.native == 0' plan --json --rank 1 \
+  --config "$tmp/five.json" --stage 1 --reduce ordered
 printf '{"tied_keys":1,"params":[{"numel":5,"tied":0},{"numel":5,"tied":0}]}' >"$tmp/shared.json"
 json memory_counts_shared_storage_once '.rank[0].memory.parameters == 10' \
   plan --json --rank 0 --config "$tmp/shared.json"
