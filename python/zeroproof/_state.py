@@ -139,7 +139,7 @@ class _Loaded:
         found = hashlib.sha256(repr((self.numbers, self.progress)).encode())
         for master, moments in self.values:
             for x in (master, *moments.values()):
-                found.update(x.contiguous().view(-1).view(torch.uint8).numpy())
+                found.update(x.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
         return found.hexdigest()
 
 
