@@ -80,6 +80,9 @@ STEPS = {
     ]
     for model in ("124m", "1.5b")
 }
+# of bench_engine.py: GPT-2 124M
+GPT2 = ["--layers", "12", "--width", "768", "--vocabulary", "50304", "--tokens", "1024"]
+GPT2 += ["--micro-batches", "4"]
 SIMDEV_STEPS = ["tiny,2,1,4000,0", "tiny,1,8,500,0", "tiny,2,8,500,1"]
 SIMDEV_STEPS += ["tiny,2,1,4000,0,partial", "tiny,2,1,4000,0,fp32"]
 # No case of steps begins in the last seconds of its part: they are more than the engine's deadline
@@ -466,6 +469,34 @@ class Check:
         argv += ["cuda"] if self.device == "gpu" else []
         return self.command(argv, limit, env, wants_json=False)
 
+    def pytorch(self, limit):
+        """GPT-2 124M in PyTorch, by the engine, fused AdamW and FSDP2; and a profiler's trace. On
+        simdev: a small model on the CPU."""
+        if importlib.util.find_spec("torch") is None:
+            raise NotRun("there is no PyTorch")
+        begin = time.monotonic()
+        argv = [sys.executable, "-W", "ignore", "tests/bench/bench_engine.py", "--json"]
+        env = {
+            "ZEROPROOF_LIBRARY": str(next(self.build.glob("libzeroproof.so.*"))),
+            "PYTHONPATH": str(ROOT / "python"),
+        }
+        if self.device == "gpu":
+            library = self.build / "libzeroproof_engine_cuda.so"
+            entry = self.made([str(library.relative_to(ROOT))], limit)
+            if entry["result"] != "passed":
+                return entry
+            env["ZEROPROOF_CUDA_ENGINE"] = str(library)
+            argv += ["--device", "cuda", *GPT2]
+        else:
+            argv += ["--layers", "1", "--width", "64", "--tokens", "16", "--vocabulary", "64"]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "trace.json")
+            limit -= time.monotonic() - begin
+            entry = self.command([*argv, "--rounds", "3", "--trace", str(file)], limit, env)
+            if entry["result"] == "passed" and not file.is_file():
+                entry.update(result="failed", why="it wrote no trace")
+        return entry
+
     # ---- All -------------------------------------------------------------------------------------
 
     def measurements(self):
@@ -509,6 +540,7 @@ class Check:
         self.over_nccl(2)
         self.part("trace of a step", 60, self.trace_step)
         self.part("zeroproof.torch", 60, self.norm)
+        self.part("GPT-2 in PyTorch", 90, self.pytorch)
         self.part("random topologies", self.trials[1] + 90, self.random_topologies)
         self.part("races of nccl_threads", 120, self.races)
         self.gpt()

@@ -165,7 +165,7 @@ gpu-programs-gpu: $(GPU_KERNEL_CHECK) $(GPU_LARGE_CHECK) $(GPU_KERNEL_BENCH) $(G
   $(BUILD)/libzeroproof_norm.so $(SHARED)
 gpu-programs-sim: $(KERNEL_CHECK) $(LARGE_CHECK) $(KERNEL_BENCH) $(STEP_BENCH) \
   $(RANDOM_TOPOLOGIES) $(NCCL_THREADS_TSAN_COMMAND) $(THREADS_LT_COMMAND) $(GPT_BOUNDS) \
-  $(GPU_OVER_SIMDEV) $(BUILD)/libzeroproof_norm_simdev.so $(SHARED)
+  $(GPU_OVER_SIMDEV) $(BUILD)/libzeroproof_norm_simdev.so $(SHARED) $(BINDING_SHARED)
 gpu-check: ## check and measure the CUDA engine on a GPU, or on simdev: DEVICE=sim (RESULTS=FOLDER)
 	@python3 -B cuda/gpu/check.py --device $(DEVICE) --build $(BUILD) \
 	  $(if $(RESULTS),--results $(RESULTS)) $(if $(BUDGET),--budget $(BUDGET)) \

@@ -149,7 +149,7 @@ class Alarms:
         doing = {r: self._listener.get(f"here/{r}").decode() for r in range(self.world)}
         late = [f"rank {r} {what}" for r, what in doing.items() if what != WAITS]
         if late:
-            return f"{'; '.join(late)} while rank {rank} waited: {text}"
+            return f"{'; '.join(late)} while rank {rank} waited, at most timeout_s: {text}"
         return f"rank {rank}: {text}"
 
     def _silent(self, most_s: float) -> Sequence[int]:

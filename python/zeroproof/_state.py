@@ -307,7 +307,7 @@ def save_dcp(engine: Engine, folder: str) -> None:
         raise engine._error(f"save_dcp: {folder}: {text_of(error)}") from error
 
 
-def read_dcp(engine: Engine, folder: str, model: str, optim: str) -> dict[str, Any]:
+def read_dcp(engine: Engine, folder: str, model: str, optim: str | None) -> dict[str, Any]:
     """Each rank reads all."""
     from torch.distributed.checkpoint.filesystem import FileSystemReader
     from torch.distributed.checkpoint.metadata import TensorStorageMetadata
@@ -321,7 +321,7 @@ def read_dcp(engine: Engine, folder: str, model: str, optim: str) -> dict[str, A
         raise ValueError(
             f"load_dcp: {folder} is not of torch.distributed.checkpoint: {error}"
         ) from None
-    wanted = (f"{model}.", f"{optim}.", "engine.")
+    wanted = (f"{model}.", f"{optim}.", "engine.") if optim is not None else (f"{model}.",)
     flat: dict[str, Any] = {
         key: torch.empty(x.size, dtype=x.properties.dtype)
         if isinstance(x, TensorStorageMetadata)
@@ -332,10 +332,16 @@ def read_dcp(engine: Engine, folder: str, model: str, optim: str) -> dict[str, A
     if not any(key.startswith(wanted[0]) for key in flat):
         some = ", ".join(sorted({key.partition(".")[0] for key in stored})[:8])
         raise ValueError(f"load_dcp: {folder} has no '{model}'; it has {some}")
+    others = sorted({key.partition(".")[0] for key in stored} - {model, "engine"})
+    if optim is not None and others and not any(key.startswith(wanted[1]) for key in flat):
+        raise ValueError(
+            f"load_dcp: {folder} has no '{optim}', but {', '.join(others[:8])}: pass optim= the "
+            "name of what get_state_dict gave for the optimizer, or optim=None for weights alone"
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         load(flat, checkpoint_id=folder, no_dist=True)
-    return nested_of(flat, model, optim)
+    return nested_of(flat, model, optim or "")
 
 
 def save_safetensors(engine: Engine, path: str) -> None:

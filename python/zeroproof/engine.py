@@ -68,7 +68,10 @@ class EngineOptimizer(torch.optim.Optimizer):
 
     def __init__(self, engine: Engine, groups: list[dict[str, Any]]) -> None:
         self._engine = weakref.ref(engine)
-        super().__init__(groups, {})
+        # OneCycleLR looks for betas or momentum there
+        super().__init__(
+            groups, {k: x for k, x in groups[0].items() if k not in ("params", "kind")}
+        )
 
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
         """Engine.step(). closure: None."""
@@ -181,6 +184,7 @@ class Engine:
     def _take_over(self, native: Native) -> None:
         """Parameters become views of the engine's memory."""
         self._native, self._parameters = native, list(self._named.values())
+        self._trained = [p.requires_grad for p in self._parameters]
         self._views = [native.parameter(j) for j in range(len(self._parameters))]
         for j, (p, view) in enumerate(zip(self._parameters, self._views, strict=True)):
             p.data, p.grad = view, None
@@ -244,6 +248,13 @@ class Engine:
             if self._named.get(name) is not now.get(name):
                 raise self._error(
                     f"{name} was added, removed or replaced after Engine(): make another engine"
+                )
+        for p, trained in zip(self._parameters, self._trained, strict=True):
+            if p.requires_grad != trained:
+                name = self._name(next(j for j, q in enumerate(self._parameters) if q is p))
+                raise self._error(
+                    f"{name}.requires_grad was changed after Engine(): close() the engine, and "
+                    "make another one"
                 )
         for j, (p, view) in enumerate(zip(self._parameters, self._views, strict=True)):
             if (p.data_ptr(), p.dtype, p.shape, p.stride()) != (
@@ -339,6 +350,8 @@ class Engine:
         self._open()
         if not self._inside:
             raise self._error("backward() outside `with engine.micro_batch():`")
+        if loss.numel() != 1:
+            raise self._error(f"the loss has shape {list(loss.shape)}: it must be one number")
         if loss.dtype == torch.float16:
             raise self._error("the loss is fp16, which a loss scale overflows: make it fp32")
         scale = self.last.scale if self.last else self._first_scale
@@ -373,7 +386,11 @@ class Engine:
         for number, (kind, group) in enumerate(
             zip(self._kinds, self.optimizer.param_groups, strict=True)
         ):
-            numbers = {**dict.fromkeys(NUMBERS, 0.0), **numbers_of(kind, group)}
+            known = torch_numbers(kind, native.numbers(number))  # schedulers add keys of their own
+            numbers = {
+                **dict.fromkeys(NUMBERS, 0.0),
+                **numbers_of(kind, {n: group[n] for n in known}),
+            }
             if numbers != native.numbers(number):
                 native.optimizer(number, kind, numbers)
 
@@ -419,6 +436,8 @@ class Engine:
         """Loads a checkpoint: parameters, optimizer state, loss scale, and the optimizers' numbers
         and clip, which replace those of Engine()."""
         native = self._between("load")
+        if os.path.isfile(folder):
+            raise self._error(f"{os.fspath(folder)} is a file; load() takes a folder of save()")
         if not os.path.isdir(folder):
             raise self._error(f"there is no folder {os.fspath(folder)}")
         native.load(os.fspath(folder))
@@ -452,11 +471,12 @@ class Engine:
         _state.save_dcp(self, os.fspath(folder))
 
     def load_dcp(
-        self, folder: str | os.PathLike[str], *, model: str = "model", optim: str = "optim"
+        self, folder: str | os.PathLike[str], *, model: str = "model", optim: str | None = "optim"
     ) -> None:
-        """Reads a folder of save_dcp(), or of dcp.save() by a run with DDP or FSDP2 of what
-        get_state_dict gave, saved under the names `model` and `optim`. Such files contain pickles:
-        read your own only. By all ranks; as load_state_dict()."""
+        """Reads a folder of save_dcp(), or of dcp.save() by a run with DDP or FSDP2: of
+        {model: …, optim: …}, what get_state_dict gave, under the names `model` and `optim`. optim
+        None: the weights alone. Such files contain pickles: read your own only. By all ranks; as
+        load_state_dict()."""
         self._take(lambda: _state.read_dcp(self, os.fspath(folder), model, optim))
 
     def save_safetensors(self, file: str | os.PathLike[str]) -> None:

@@ -395,7 +395,7 @@ static int find_latest(const zp_ckpt_dir *dir, zp_ckpt_dir *folder, char name[64
   if (status == 0)
     return zp_fail(err, ZP_E_FILE, -1,
                    "%s holds no checkpoint: there is no LATEST and no "
-                   "manifest.json in it; name the folder that was given to --save",
+                   "manifest.json in it; name the folder that was given to the save",
                    dir->path);
   memcpy(name, latest.current, sizeof latest.current);
   status = zp_ckpt_dir_open_in(folder, dir, latest.current, err);
@@ -423,7 +423,7 @@ static int find_folder(const char *dir, zp_ckpt_dir *folder, char name[64], zp_c
   if (access(dir, F_OK) && errno == ENOENT)
     return zp_fail(err, ZP_E_FILE, -1,
                    "%s holds no checkpoint: there is no such folder; name the folder that was "
-                   "given to --save",
+                   "given to the save",
                    dir);
   int status = zp_ckpt_dir_open(folder, dir, err);
   if (status) return status;

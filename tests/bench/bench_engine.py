@@ -1,8 +1,11 @@
-"""Time of a training step by zeroproof.torch.Engine beside DDP with ZeroRedundancyOptimizer, FSDP2
-and DeepSpeed ZeRO-2, on the CPU, in one run: a GPT in fp32, AdamW, clipping. The peers' optimizer
-is PyTorch's fused AdamW.
+"""Time of a training step by zeroproof.torch.Engine beside other ways, in one run: a GPT, AdamW,
+clipping. On the CPU: DDP with ZeroRedundancyOptimizer, FSDP2 and DeepSpeed ZeRO-2, in fp32. On a
+GPU (--device cuda, one rank; ZEROPROOF_CUDA_ENGINE): FSDP2, and a model alone with PyTorch's fused
+AdamW, under autocast to bf16. The peers' optimizer is PyTorch's fused AdamW.
 
     torchrun --nproc-per-node 2 tests/bench/bench_engine.py [--help]
+    python tests/bench/bench_engine.py --device cuda --layers 12 --width 768 --vocabulary 50304 \
+        --tokens 1024 --micro-batches 4 --trace step.json      # GPT-2 124M
 
 Each round takes one step of each contender, in an order that rotates; between two steps all ranks
 meet. Printed: the median seconds and processor seconds (of rank 0) of a step, and the median over
@@ -10,8 +13,10 @@ rounds of the ratio to the peer that has the smallest median."""
 
 import argparse
 import contextlib
+import json
 import os
 import statistics
+import sys
 import time
 
 import torch
@@ -22,7 +27,6 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
-VOCABULARY = 8192
 RATE, CLIP = 1e-3, 1.0
 
 
@@ -50,7 +54,7 @@ class Gpt(torch.nn.Module):
     def __init__(self, layers, width):
         super().__init__()
         torch.manual_seed(0)
-        self.embed = torch.nn.Embedding(VOCABULARY, width)
+        self.embed = torch.nn.Embedding(options.vocabulary, width)
         self.blocks = torch.nn.Sequential(*(Block(width) for _ in range(layers)))
         self.norm = torch.nn.LayerNorm(width)
 
@@ -58,6 +62,11 @@ class Gpt(torch.nn.Module):
         x = self.norm(self.blocks(self.embed(tokens)))
         logits = x[:, :-1] @ self.embed.weight.T
         return functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
+
+
+def loss_of(model, tokens):
+    with torch.autocast("cuda", dtype=torch.bfloat16, enabled=options.device == "cuda"):
+        return model(tokens)
 
 
 def engine(model, reduce, stage=2):
@@ -69,12 +78,13 @@ def engine(model, reduce, stage=2):
         clip=CLIP,
         micro_batches=options.micro_batches,
         bucket=options.bucket,
+        engine="cuda" if options.device == "cuda" else "ref",
     )
 
     def step(batches):
         for tokens in batches:
             with made.micro_batch():
-                made.backward(model(tokens))
+                made.backward(loss_of(model, tokens))
         made.step()
 
     return step
@@ -91,7 +101,7 @@ def ddp(model):
         for number, tokens in enumerate(batches):
             last = number == len(batches) - 1
             with contextlib.nullcontext() if last else wrapped.no_sync():
-                (wrapped(tokens) / len(batches)).backward()
+                (loss_of(wrapped, tokens) / len(batches)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
 
@@ -108,7 +118,20 @@ def fsdp(model):
         optimizer.zero_grad()
         for number, tokens in enumerate(batches):
             model.set_requires_gradient_sync(number == len(batches) - 1)
-            (model(tokens) / len(batches)).backward()
+            (loss_of(model, tokens) / len(batches)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+        optimizer.step()
+
+    return step
+
+
+def alone(model):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, fused=True)
+
+    def step(batches):
+        optimizer.zero_grad()
+        for tokens in batches:
+            (loss_of(model, tokens) / len(batches)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()
 
@@ -138,65 +161,112 @@ def deepspeed_zero2(model):
 
 
 PEERS = {"DDP + ZeroRedundancyOptimizer": ddp, "FSDP2": fsdp, "DeepSpeed ZeRO-2": deepspeed_zero2}
+ON_GPU = {"PyTorch's fused AdamW": alone, "FSDP2": fsdp}
 OURS = {
-    "Engine, ordered": lambda model: engine(model, "ordered"),
+    "Engine, native": lambda model: engine(model, "native"),
     "Engine, exact": lambda model: engine(model, "exact"),
 }
 
 
-def main():
+def join():
     torch.set_num_threads(1)
-    dist.init_process_group("gloo")
-    rank = dist.get_rank()
-    contenders = {}
-    for name, make in {**OURS, **PEERS}.items():
+    if options.device == "cuda":
+        torch.cuda.set_device(0)
+    backend = "nccl" if options.device == "cuda" else "gloo"
+    if "RANK" in os.environ:
+        dist.init_process_group(backend)
+    else:
+        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+
+
+def waited():
+    """All ranks, and what their devices do."""
+    if options.device == "cuda":
+        torch.cuda.synchronize()
+    dist.barrier()
+
+
+def contenders_of(peers):
+    found = {}
+    for name, make in {**OURS, **peers}.items():
         try:
-            contenders[name] = make(Gpt(options.layers, options.width))
+            found[name] = make(Gpt(options.layers, options.width).to(options.device))
         except ImportError as error:
-            if rank == 0:
+            if dist.get_rank() == 0:
                 print(f"{name}: not run: {error}")
-    size = sum(p.numel() for p in Gpt(options.layers, options.width).parameters())
-    seconds = {name: [] for name in contenders}
-    processor = {name: [] for name in contenders}
+    return found
+
+
+def batches_of(number):
+    made = torch.Generator().manual_seed(10 * number + dist.get_rank() + 10)
+    shape = (options.micro_batches, 1, options.tokens)
+    return torch.randint(options.vocabulary, shape, generator=made).to(options.device)
+
+
+def measure(contenders):
+    """Seconds and processor seconds of each step, by contender."""
+    seconds, processor = {name: [] for name in contenders}, {name: [] for name in contenders}
     for number in range(-1, options.rounds):
-        made = torch.Generator().manual_seed(10 * number + rank + 10)
-        batches = torch.randint(
-            VOCABULARY, (options.micro_batches, 1, options.tokens), generator=made
-        )
-        names = list(contenders)
+        batches, names = batches_of(number), list(contenders)
         for at in range(len(names)):
             name = names[(at + number) % len(names)]
-            dist.barrier()
+            waited()
             began, used = time.perf_counter(), time.process_time()
             contenders[name](batches)
-            dist.barrier()
+            waited()
             if number >= 0:  # the first one warms up
                 seconds[name].append(time.perf_counter() - began)
                 processor[name].append(time.process_time() - used)
-    if rank == 0:
-        best = min((n for n in seconds if n in PEERS), key=lambda n: statistics.median(seconds[n]))
-        print(
-            f"{size / 1e6:.1f} M parameters, {dist.get_world_size()} ranks, "
-            f"{options.micro_batches} micro-batches of {options.tokens} tokens, "
-            f"PyTorch {torch.__version__}"
-        )
-        for name, found in seconds.items():
-            ratio = statistics.median(a / b for a, b in zip(found, seconds[best], strict=True))
-            print(
-                f"{name:32} {statistics.median(found):7.3f} s  {ratio:5.2f} x {best}, "
-                f"processor {statistics.median(processor[name]):7.3f} s"
-            )
+    return seconds, processor
+
+
+def report(peers, seconds, processor):
+    best = min((n for n in seconds if n in peers), key=lambda n: statistics.median(seconds[n]))
+    size = sum(p.numel() for p in Gpt(options.layers, options.width).parameters())
+    job = (
+        f"{size / 1e6:.1f} M parameters, {dist.get_world_size()} ranks, {options.micro_batches} "
+        f"micro-batches of {options.tokens} tokens, {options.device}, PyTorch {torch.__version__}"
+    )
+    if not options.json:
+        print(job)
+    for name, found in seconds.items():
+        ratio = statistics.median(a / b for a, b in zip(found, seconds[best], strict=True))
+        one, used = statistics.median(found), statistics.median(processor[name])
+        if options.json:
+            line = {"contender": name, "seconds": one, "processor": used, "ratio": ratio}
+            print(json.dumps({**line, "to": best, "job": job}))
+        else:
+            print(f"{name:32} {one:7.3f} s  {ratio:5.2f} x {best}, processor {used:7.3f} s")
+
+
+def main():
+    join()
+    peers = ON_GPU if options.device == "cuda" else PEERS
+    contenders = contenders_of(peers)
+    measured = measure(contenders)
+    if dist.get_rank() == 0:
+        report(peers, *measured)
+    if options.trace:
+        with torch.profiler.profile() as profile:
+            contenders["Engine, native"](batches_of(0))
+            waited()
+        profile.export_chrome_trace(options.trace)
+    sys.stdout.flush()
     dist.barrier()
     os._exit(0)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--layers", type=int, default=6)
-    parser.add_argument("--width", type=int, default=512)
-    parser.add_argument("--tokens", type=int, default=128)
+    parser.add_argument("--width", type=int, default=512, help="a multiple of 64")
+    parser.add_argument("--vocabulary", type=int, default=8192)
+    parser.add_argument("--tokens", type=int, default=128, help="of a micro-batch")
+    parser.add_argument("--micro-batches", type=int, default=1, help="of a step and rank")
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--micro-batches", type=int, default=1)
-    parser.add_argument("--bucket", type=int, default=1 << 24)
+    parser.add_argument("--bucket", type=int, default=1 << 24, help="elements of a bucket")
+    parser.add_argument("--json", action="store_true", help="a JSON line a contender")
+    parser.add_argument("--trace", metavar="FILE", help="a profiler's trace of one step of Engine")
     options = parser.parse_args()
     main()

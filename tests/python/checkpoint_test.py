@@ -163,6 +163,26 @@ def engine_writes(rank, world, folder):
     }
 
 
+def other_names(rank, world, folder):
+    """The optimizer is saved as `optimizer`: it is not left out in silence."""
+    model = Net(torch.float32)
+    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=0.02)
+    torch_train(model, optimizer, rank, world, 0)
+    mine, optim = get_state_dict(model, optimizer)
+    dcp.save({"model": mine, "optimizer": optim}, checkpoint_id=folder)
+    with engine_of(Net(torch.float32), world) as engine:
+        try:
+            engine.load_dcp(folder)
+            said = "no error"
+        except ValueError as error:
+            said = str(error)
+        steps = []
+        for name in (None, "optimizer"):
+            engine.load_dcp(folder, optim=name)
+            steps.append(engine.last.steps)
+    return said, steps
+
+
 def ddp_reads(rank, world, folder):
     model = torch.nn.parallel.DistributedDataParallel(Net(torch.float32))
     trained = [p for p in model.parameters() if p.requires_grad]
@@ -191,6 +211,11 @@ def others():
         wanted = on_ranks(3, engine_writes, folder)
         found = on_ranks(2, ddp_reads, folder)
         check("DDP has the engine's values", found == [wanted[0]] * 2, found)
+
+    with tempfile.TemporaryDirectory() as folder:
+        for said, steps in on_ranks(2, other_names, folder):
+            good = "has no 'optim', but optimizer: pass optim=" in said and steps == [0, 1]
+            check("an optimizer by another name", good, (said, steps))
 
 
 def weights(rank, world, folder):

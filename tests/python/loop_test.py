@@ -196,6 +196,37 @@ def losses(rank, world):
     return said
 
 
+def newcomers(rank, world):
+    """What people have tried: their errors, and OneCycleLR, which works."""
+    engine = zt.Engine(model_of(), {"lr": 0.02}, micro_batches=1)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(engine.optimizer, max_lr=0.1, total_steps=10)
+    with engine.micro_batch():
+        engine.backward(engine.model(batch_of(0, rank)[0]).sum())
+    engine.step()
+    schedule.step()
+    said = [str(engine.optimizer.param_groups[0]["lr"] < 0.1)]
+    weight = next(engine.model.parameters())
+
+    def attempt(run):
+        try:
+            run()
+            said.append("no error")
+        except zt.EngineError as error:
+            said.append(str(error))
+
+    def vector():
+        with engine.micro_batch():
+            engine.backward(engine.model(batch_of(0, rank)[0])[0])
+
+    attempt(vector)
+    weight.requires_grad_(False)
+    attempt(vector)
+    weight.requires_grad_(True)
+    attempt(lambda: engine.load(__file__))
+    engine.close()
+    return said
+
+
 def raising(rank, world):
     """An error leaves `with` as it is, at once, though the other rank does not come."""
     if rank == 0:
@@ -232,6 +263,10 @@ if __name__ == "__main__":
         good = isinstance(text, list) and "is a DistributedDataParallel: pass the model" in text[0]
         good = good and "pass the model within it" in text[1] and "0.weight is a DTensor" in text[2]
         check("sharded models are refused", good, text)
+    wanted = ("True", "has shape [3]", "0.weight.requires_grad was changed", "is a file; load()")
+    for said in on_ranks(2, newcomers):
+        good = isinstance(said, list) and all(a in b for a, b in zip(wanted, said, strict=True))
+        check("what newcomers tried", good, said)
     for r, text in enumerate(on_ranks(2, raising)):
         said = "ValueError: a bad batch"
         check(
