@@ -333,7 +333,7 @@ def read_dcp(engine: Engine, folder: str, model: str, optim: str | None) -> dict
         some = ", ".join(sorted({key.partition(".")[0] for key in stored})[:8])
         raise ValueError(f"load_dcp: {folder} has no '{model}'; it has {some}")
     others = sorted({key.partition(".")[0] for key in stored} - {model, "engine"})
-    if optim is not None and others and not any(key.startswith(wanted[1]) for key in flat):
+    if optim is not None and others and not any(key.startswith(f"{optim}.") for key in flat):
         raise ValueError(
             f"load_dcp: {folder} has no '{optim}', but {', '.join(others[:8])}: pass optim= the "
             "name of what get_state_dict gave for the optimizer, or optim=None for weights alone"
