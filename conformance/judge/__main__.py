@@ -28,7 +28,7 @@ from console import within
 from demands import many
 from matching import explains
 from outcomes import DEFECT
-from run import DEADLINE, Runner
+from run import HELLO, Runner
 from shrink import Shrinker, causes_of
 from tools import Broken, Refused, Tools
 from values import Finding
@@ -128,7 +128,8 @@ def add_limits(parser):
         "--deadline",
         metavar="T",
         type=within(float, 0, limits.SECONDS, above=True),
-        help="time limit for one case in seconds (120, more if answers are slow)",
+        help="time limit for one case in seconds (120, more if answers are slow; 600 for the answer "
+        "to hello)",
     )
     parser.add_argument(
         "--shrink",
@@ -322,7 +323,7 @@ def run(options):
         check_writable(options.out)
     known.check_lists(options, ROOT)
     log = Log(options.log) if options.log else None
-    first = Adapter(options.adapter, options.deadline or DEADLINE, log)
+    first = Adapter(options.adapter, options.deadline or HELLO, log)
     try:
         hello = first.hello()
     except AdapterError:

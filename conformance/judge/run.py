@@ -310,6 +310,7 @@ def blame_checkpoint(out, adapter, tools, hello, level):
 
 ALONE = "the steps before the checkpoint fail without it"
 DEADLINE = 120.0  # seconds for a case if --deadline is not given, at least
+HELLO = 600.0  # for the first answer: nothing is measured yet, and it may import a framework
 # A case may take this many times as long as the slowest of the last ones that the adapter answered:
 # on a loaded machine, those are slower as well.
 PATIENCE = 20
