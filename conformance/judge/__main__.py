@@ -128,8 +128,8 @@ def add_limits(parser):
         "--deadline",
         metavar="T",
         type=within(float, 0, limits.SECONDS, above=True),
-        help="time limit for one case in seconds (120, more if answers are slow; 600 for the answer "
-        "to hello)",
+        help="time limit for one case in seconds (120, more if answers are slow; for the answer to "
+        "hello 600)",
     )
     parser.add_argument(
         "--shrink",
