@@ -44,7 +44,7 @@ class Alarms:
     def __init__(self, store: Any, prefix: str, rank: int, world: int) -> None:
         self.rank, self.world, self.doing = rank, world, "was opening its engine"
         self.verdict: str | None = None
-        self._noted, self._process = "", os.getpid()
+        self._noted, self._process, self._turns = "", os.getpid(), 0
         self._store: Any = PREFIXED(prefix, store)
         self._listener = self._store.clone()
         self._alarmed, self._judged, self._lost = False, threading.Event(), False
@@ -101,6 +101,17 @@ class Alarms:
             if waited > most_s:
                 raise TimeoutError(f"it took more than {most_s:.0f} s")
         work.wait()
+
+    def turn(self, mine: bool) -> None:
+        """Ends a turn of this rank, or waits, without a limit, until its rank has ended it. Raises
+        the error of an alarm."""
+        self._turns += 1
+        key = f"turn/{self._turns}"
+        if mine:
+            self._store.set(key, "")
+        while not mine and not self._store.check([key]):
+            if self._judged.wait(0.05) and self.verdict:
+                raise ConnectionAbortedError(self.verdict)
 
     def explain(self, error: BaseException) -> str:
         """Why a collective failed, when the other ranks have been asked."""

@@ -108,7 +108,9 @@ class CudaNative(Native):
         self.simulated = is_simulated(lib)
         self._staged = dict[int, int]()  # by entry, -1: of the loss
         device = 0 if self.simulated else torch.cuda.current_device()
-        self._exchange = EXCHANGE(_exchange(self.world))
+        self._exchange = EXCHANGE(_exchange(self.world, self.number))
+        if not self.simulated:
+            torch.cuda.current_stream().synchronize()  # first values are read from another stream
         lib.zp_binding_device(self._binding, device, self._exchange, None)
         super().open()
 
@@ -172,7 +174,7 @@ class CudaNative(Native):
         self.owner.close()
 
 
-def _exchange(world: int) -> Callable[[object, int, int, int], int]:
+def _exchange(world: int, number: int) -> Callable[[object, int, int, int], int]:
     """Gives all ranks the bytes of rank 0, by torch's store."""
     count = 0
 
@@ -180,7 +182,7 @@ def _exchange(world: int) -> Callable[[object, int, int, int], int]:
         nonlocal count
         if world == 1:
             return 0
-        key = f"zeroproof cuda {count}"
+        key = f"zeroproof engine {number}/exchange {count}"
         count += 1
         try:
             store = dist.distributed_c10d._get_default_store()

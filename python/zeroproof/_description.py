@@ -198,7 +198,7 @@ def described(
     error = ""
     try:
         found = make()
-    except ValueError as refused:
+    except (ValueError, TypeError) as refused:
         error = str(refused)
     if group is not None:
         said: list[Any] = [None] * world

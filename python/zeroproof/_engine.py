@@ -263,6 +263,7 @@ class Native:
     """One rank's engine."""
 
     _owner = Owner
+    number = 0  # of the engine, in its job
     watch: Callable[[Entered], None] | None = None  # called before each communication, from open()
 
     def __init__(
@@ -301,6 +302,10 @@ class Native:
 
     def _library(self) -> ctypes.CDLL:
         return library()
+
+    def failed(self) -> bool:
+        """Has the engine ended with an error?"""
+        return bool(self.lib.zp_binding_why(self._binding, ctypes.byref(_text())))
 
     def check(self, status: int) -> None:
         """Raises EngineError unless status is 0."""

@@ -72,7 +72,7 @@ def state_dict(engine: Engine) -> dict[str, Any]:
         if entry.first.dtype != torch.float32:
             state[MASTER] = _whole(engine, j, "master")
         states[name] = state
-    model = {name: x.detach().clone() for name, x in names_of(engine.model.state_dict()).items()}
+    model = {name: x.detach().clone() for name, x in _tensors(engine).items()}
     progress = {"steps": whole[0], "scale": whole[1:5], "updates": whole[5:], "powers": powers}
     return {
         "model": model,
@@ -102,10 +102,17 @@ class _Loaded:
                     "of the model: use get_state_dict of torch.distributed.checkpoint.state_dict, "
                     "whose keys are parameters' names"
                 )
+        known = _tensors(engine)
+        for name in known:
+            if name not in model and name not in engine._named:
+                raise ValueError(f"load_state_dict: the model's {name} is missing")
+        for name in model:
+            if name not in known:
+                raise ValueError(f"load_state_dict: the model has no {name}")
         self.buffers = {
             name: _tensor(model[name], x.shape, f"model's {name}")
-            for name, x in names_of(engine.model.state_dict()).items()
-            if name in model and name not in engine._named
+            for name, x in known.items()
+            if name not in engine._named
         }
         # masters, and of trained ones the moments
         self.values = list[tuple[torch.Tensor, dict[str, torch.Tensor]]]()
@@ -120,8 +127,7 @@ class _Loaded:
             master = _tensor(source[key], shape, f"{name}")
             moments = dict[str, torch.Tensor]()
             if not native.entries[j].frozen:
-                if mine:  # torch has none for a parameter that was never updated
-                    steps[group].append(int(mine.get("step", 0)))
+                steps[group].append(int(mine.get("step", 0)))
                 for moment, known in MOMENTS[engine._kinds[group]].items():
                     found = mine.get(known)
                     if found is None and mine and known != "momentum_buffer":
@@ -141,6 +147,12 @@ class _Loaded:
             for x in (master, *moments.values()):
                 found.update(x.contiguous().view(-1).view(torch.uint8).numpy().tobytes())
         return found.hexdigest()
+
+
+def _tensors(engine: Engine) -> dict[str, torch.Tensor]:
+    """The model's parameters and buffers, without what get_extra_state() adds."""
+    every = names_of(engine.model.state_dict())
+    return {name: x for name, x in every.items() if isinstance(x, torch.Tensor)}
 
 
 def _tied(engine: Engine) -> dict[str, str]:
@@ -229,8 +241,12 @@ def load_state_dict(engine: Engine, make: Callable[[], Mapping[str, Any]]) -> No
     error = ""
     try:
         found = _Loaded(engine, make())
-    except (ValueError, OSError, ImportError) as refused:
-        error = str(refused)
+    except Exception as refused:
+        error = (
+            str(refused)
+            if isinstance(refused, (ValueError, OSError, ImportError))
+            else (f"load_state_dict: {text_of(refused)}")
+        )
     said = engine._everyone((error, found.digest() if found else ""))
     for r, (text, _) in enumerate(said):
         if text:
@@ -239,16 +255,22 @@ def load_state_dict(engine: Engine, make: Callable[[], Mapping[str, Any]]) -> No
         if digest != said[0][1]:
             raise ValueError(f"load_state_dict: rank {r} has other values than rank 0")
     assert found is not None
-    native.resume(*found.progress)  # the first that may be refused, on all ranks
-    for number, numbers in enumerate(found.numbers or []):
-        native.optimizer(number, engine._kinds[number], dict(numbers))
+    before = [native.numbers(number) for number in range(len(engine._kinds))]
+    try:  # what may be refused, on all ranks
+        for number, numbers in enumerate(found.numbers or []):
+            native.optimizer(number, engine._kinds[number], dict(numbers))
+        native.resume(*found.progress)
+    except (EngineError, ValueError) as refused:
+        for number, numbers in enumerate(before):
+            native.optimizer(number, engine._kinds[number], numbers)
+        raise ValueError(f"load_state_dict: {refused}") from None
     with torch.no_grad():
         for j, (master, moments) in enumerate(found.values):
             for state, full in {"master": master, **moments}.items():
                 for at, count in native.held(j):
                     native.write_state(j, state, at, full.view(-1)[at : at + count])
             engine._parameters[j].data.copy_(master)  # to nearest, as the engine rounds
-        buffers = names_of(engine.model.state_dict())
+        buffers = _tensors(engine)
         for name, x in found.buffers.items():
             buffers[name].copy_(x)
 
@@ -309,6 +331,7 @@ def save_dcp(engine: Engine, folder: str) -> None:
 
 def read_dcp(engine: Engine, folder: str, model: str, optim: str | None) -> dict[str, Any]:
     """Each rank reads all."""
+    from torch.distributed.checkpoint.api import CheckpointException
     from torch.distributed.checkpoint.filesystem import FileSystemReader
     from torch.distributed.checkpoint.metadata import TensorStorageMetadata
     from torch.distributed.checkpoint.state_dict_loader import load
@@ -340,26 +363,27 @@ def read_dcp(engine: Engine, folder: str, model: str, optim: str | None) -> dict
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        load(flat, checkpoint_id=folder, no_dist=True)
+        try:
+            load(flat, checkpoint_id=folder, no_dist=True)
+        except (Exception, CheckpointException) as error:
+            raise ValueError(f"load_dcp: {folder}: {text_of(error)}") from None
     return nested_of(flat, model, optim or "")
 
 
 def save_safetensors(engine: Engine, path: str) -> None:
-    write = _safetensors("save_file")
     flat = flat_of(state_dict(engine))
-    error = ""
-    if engine.rank == 0:
+
+    def write() -> None:
         tensors = {key: x for key, x in flat.items() if isinstance(x, torch.Tensor)}
         others = {key: x for key, x in flat.items() if key not in tensors}
-        try:
-            part = f"{path}.part"
-            write(tensors, part, metadata={"format": "pt", "zeroproof": json.dumps(others)})
-            os.replace(part, path)
-        except Exception as failed:
-            error = f"save_safetensors: {path}: {failed}"
-    said = engine._everyone(error)
-    if said[0]:
-        raise engine._error(said[0])
+        part = f"{path}.part"
+        metadata = {"format": "pt", "zeroproof": json.dumps(others)}
+        _safetensors("save_file")(tensors, part, metadata=metadata)
+        os.replace(part, path)
+
+    error = engine._after_first(write)
+    if error:
+        raise engine._error(f"save_safetensors: {path}: {error}")
 
 
 def read_safetensors(path: str) -> dict[str, Any]:

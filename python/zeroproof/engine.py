@@ -148,11 +148,11 @@ class Engine:
         settings = dict(stage=stage, micro_batches=micro_batches, reduce=reduce, bucket=bucket)
         settings |= dict(clip=clip, scale=scale, engine=engine)
         try:
-            made, number = described(
+            made, of_job = described(
                 self._own, lambda: Description(model, optimizer, **settings), self.rank, world
             )
             if self._own is not None:
-                prefix = f"zeroproof engine {number}"
+                prefix = f"zeroproof engine {of_job}"
                 self._alarms = Alarms(store_of_job(), prefix, self.rank, world)
                 if engine == "ref":
                     self._transport = Transport(self._own, self._alarms, 1.5 * timeout_s + 5)
@@ -169,6 +169,7 @@ class Engine:
             )
             for number, (kind, numbers) in enumerate(made.groups):
                 native.optimizer(number, kind, numbers)
+            native.number = of_job
             native.clip(clip or 0.0, 1e-6)
             native.scale(**made.scale)
             native.open()
@@ -180,6 +181,7 @@ class Engine:
         self._take_over(native)
         self._make_optimizer(made)
         self._begin()
+        self._doing("had opened its engine")
 
     def _take_over(self, native: Native) -> None:
         """Parameters become views of the engine's memory."""
@@ -249,11 +251,10 @@ class Engine:
                 raise self._error(
                     f"{name} was added, removed or replaced after Engine(): make another engine"
                 )
-        for p, trained in zip(self._parameters, self._trained, strict=True):
+        for j, (p, trained) in enumerate(zip(self._parameters, self._trained, strict=True)):
             if p.requires_grad != trained:
-                name = self._name(next(j for j, q in enumerate(self._parameters) if q is p))
                 raise self._error(
-                    f"{name}.requires_grad was changed after Engine(): close() the engine, and "
+                    f"{self._name(j)}.requires_grad was changed after Engine(): close() the engine, and "
                     "make another one"
                 )
         for j, (p, view) in enumerate(zip(self._parameters, self._views, strict=True)):
@@ -407,6 +408,7 @@ class Engine:
             raise self._error("step() within micro_batch()")
         if self._mb != self.micro_batches:
             raise self._error(f"step() after {self._mb} of {self.micro_batches} micro-batches")
+        self._check_model()
         self._take_numbers(native)
         self._doing(f"was in step {self._steps()}")
         native.step()
@@ -423,6 +425,14 @@ class Engine:
         native = self._open()
         if self._inside or self._mb:
             raise self._error(f"{what}() within a step: call it before the first micro_batch()")
+        if self._lent:
+            raise self._error(
+                f"{what}() after an exception in micro_batch(), which has begun the step: end the "
+                "micro-batch and the step before, or close() the engine"
+            )
+        if not what.startswith("load"):
+            self._check_model()
+        self._doing(f"was in {what}()")
         return native
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -436,12 +446,31 @@ class Engine:
         """Loads a checkpoint: parameters, optimizer state, loss scale, and the optimizers' numbers
         and clip, which replace those of Engine()."""
         native = self._between("load")
+        error = "" if os.path.isdir(folder) else f"there is no folder {os.fspath(folder)}"
         if os.path.isfile(folder):
-            raise self._error(f"{os.fspath(folder)} is a file; load() takes a folder of save()")
-        if not os.path.isdir(folder):
-            raise self._error(f"there is no folder {os.fspath(folder)}")
+            error = f"{os.fspath(folder)} is a file; load() takes a folder of save()"
+        for r, text in enumerate(self._everyone(error)):
+            if text:
+                raise EngineError(f"rank {r}: {text}")
         native.load(os.fspath(folder))
         self._loaded(native)
+
+    def _after_first(self, run: Callable[[], None]) -> str:
+        """What is wrong with run(), which rank 0 calls, "" if nothing. The others wait for it
+        without a limit, as it may take long, unless a rank ends."""
+        error = ""
+        if self.rank == 0:
+            try:
+                run()
+            except Exception as failed:
+                error = text_of(failed)
+        if self._alarms is not None:
+            try:
+                self._alarms.turn(self.rank == 0)
+            except ConnectionAbortedError as ended:
+                raise self._error(str(ended)) from None
+        first: str = self._everyone(error)[0]
+        return first
 
     def _everyone(self, thing: Any) -> list[Any]:
         """What each rank gave, by rank."""
@@ -512,11 +541,13 @@ class Engine:
             self._alarms.raised(error)
 
     def close(self) -> None:
-        """Ends the engine, when all ranks have come. The model keeps its values, in memory of its
-        own."""
+        """Ends the engine, when all ranks have come; after an error without them. The model keeps
+        its values, in memory of its own. With engine="cuda" other views of parameters, such as
+        p.detach(), become invalid."""
         native, self._native = self._native, None
         if native is None:
             return
+        failed = native.failed()
         for handle in self._hooks:
             handle.remove()
         for p in self._parameters:
@@ -527,5 +558,8 @@ class Engine:
         try:
             native.leave()
             clean = True
+        except EngineError:
+            if not failed:  # else it has been raised before
+                raise
         finally:
             self._leave_group(clean)

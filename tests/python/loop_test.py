@@ -223,6 +223,9 @@ def newcomers(rank, world):
     attempt(vector)
     weight.requires_grad_(True)
     attempt(lambda: engine.load(__file__))
+    with torch.no_grad():
+        weight.fill_(7.0)  # masters have the old value: it is not saved in silence
+    attempt(lambda: engine.save("never"))
     engine.close()
     return said
 
@@ -264,6 +267,7 @@ if __name__ == "__main__":
         good = good and "pass the model within it" in text[1] and "0.weight is a DTensor" in text[2]
         check("sharded models are refused", good, text)
     wanted = ("True", "has shape [3]", "0.weight.requires_grad was changed", "is a file; load()")
+    wanted += ("0.weight was changed after Engine()",)
     for said in on_ranks(2, newcomers):
         good = isinstance(said, list) and all(a in b for a, b in zip(wanted, said, strict=True))
         check("what newcomers tried", good, said)

@@ -2,7 +2,7 @@
  * the CUDA engine, as one of several ranks on simdev (api_run.c), and compares the bits of norms,
  * losses and parameters.
  *
- * api_run RANKS SEED FOLDER: reads FOLDER/RANK, a call a line, its numbers hexadecimal floats, its
+ * api_replay RANKS SEED FOLDER: reads FOLDER/RANK, a call a line, its numbers hexadecimal floats, its
  * tensors bytes in hex:
  *   engine RANK WORLD STAGE REDUCE PRECISION MICRO_BATCHES BUCKET   param NAME NUMEL GROUP FROZEN
  *   FP32 VALUES   optimizer GROUP KIND + 6 numbers   clip MOST EPS   scale + 7 integers   open
@@ -27,7 +27,7 @@ typedef struct replay {
   zp_job job;
   zp_binding *b;
   char *words; /* what is left of the line */
-  int32_t entries;
+  int32_t entries, compared;
   size_t bytes[ENTRIES_MAX]; /* of each entry */
   void *kept[ENTRIES_MAX];   /* first values */
   char *device;              /* [BYTES_MAX] for one gradient or loss */
@@ -126,6 +126,7 @@ static int describe(replay *r, const char *call)
     return zp_binding_clip(r->b, most, number(r)) ? engine_failed(r) : 0;
   }
   int64_t n[7];
+  if (strcmp(call, "scale") != 0) return fail(r, 2, "there is no such call");
   for (int i = 0; i < 7; i++) n[i] = whole(r);
   return zp_binding_scale(r->b, (int32_t)n[0], (int32_t)n[1], (int32_t)n[2], (int32_t)n[3], n[4],
                           (int32_t)n[5], (int32_t)n[6])
@@ -159,11 +160,14 @@ static int compare(replay *r, const char *call)
   if (strcmp(call, "parameter") == 0) {
     const int32_t j = (int32_t)whole(r);
     const int64_t bytes = values(r);
+    if (j < 0 || j >= r->entries || bytes < 0 || (size_t)bytes != r->bytes[j])
+      return fail(r, 2, "it is not as long as the entry");
     char *here = malloc((size_t)bytes + 1);
     const int failed = bytes > 0 && cudaMemcpy(here, zp_engine_param(zp_binding_engine(r->b), j),
                                                (size_t)bytes, cudaMemcpyDeviceToHost);
     const int differs = failed || memcmp(here, r->host, (size_t)bytes) != 0;
     free(here);
+    r->compared++;
     return differs ? fail(r, 1, "a parameter has other bits") : 0;
   }
   for (int i = 0; i < 6; i++) want[i] = number(r);
@@ -213,7 +217,8 @@ int program_main(int argc, char **argv)
     r->words = line;
     one_call(r);
   }
-  if (r->line == 0) fail(r, 2, "the file is empty");
+  if (r->code == 0 && (r->entries == 0 || r->compared != r->entries))
+    fail(r, 2, "the file lacks parameters to compare");
   free(line);
   fclose(file);
   cudaFree(r->device);
