@@ -102,16 +102,16 @@ class _Loaded:
                     "of the model: use get_state_dict of torch.distributed.checkpoint.state_dict, "
                     "whose keys are parameters' names"
                 )
-        known = _tensors(engine)
-        for name in known:
+        ours = _tensors(engine)
+        for name in ours:
             if name not in model and name not in engine._named:
                 raise ValueError(f"load_state_dict: the model's {name} is missing")
         for name in model:
-            if name not in known:
+            if name not in ours:
                 raise ValueError(f"load_state_dict: the model has no {name}")
         self.buffers = {
             name: _tensor(model[name], x.shape, f"model's {name}")
-            for name, x in known.items()
+            for name, x in ours.items()
             if name not in engine._named
         }
         # masters, and of trained ones the moments

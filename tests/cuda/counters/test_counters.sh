@@ -118,7 +118,7 @@ one entries_at_any_element_cost_a_copy_of_the_parameters '.traffic.ratio > 1.15 
 launches() { # launches MORE OPTIONS...: MORE in jq
   more=$1
   shift
-  one "launches_of$(echo "$*" | tr -d '\n' | tr -c 'a-z0-9' _)" "
+  one "launches_of$(echo "$*" | sed "s|$tmp/||" | tr -d '\n' | tr -c 'a-z0-9' _)" "
     .launches as \$l | .buckets as \$B |
     \$l.bound == 2 * \$B + 2 * .micro_batches * \$B + 10 + ($more) and \$l.own <= \$l.bound" "$@"
 }

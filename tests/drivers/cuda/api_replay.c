@@ -2,8 +2,8 @@
  * the CUDA engine, as one of several ranks on simdev (api_run.c), and compares the bits of norms,
  * losses and parameters.
  *
- * api_replay RANKS SEED FOLDER: reads FOLDER/RANK, a call a line, its numbers hexadecimal floats, its
- * tensors bytes in hex:
+ * api_replay RANKS SEED FOLDER: reads FOLDER/RANK, a call a line, numbers as hexadecimal floats,
+ * tensors as bytes in hex:
  *   engine RANK WORLD STAGE REDUCE PRECISION MICRO_BATCHES BUCKET   param NAME NUMEL GROUP FROZEN
  *   FP32 VALUES   optimizer GROUP KIND + 6 numbers   clip MOST EPS   scale + 7 integers   open
  *   ready PARAM MB DTYPE VALUES   unused PARAM MB   loss MB VALUE   step
