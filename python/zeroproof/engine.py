@@ -254,8 +254,8 @@ class Engine:
         for j, (p, trained) in enumerate(zip(self._parameters, self._trained, strict=True)):
             if p.requires_grad != trained:
                 raise self._error(
-                    f"{self._name(j)}.requires_grad was changed after Engine(): close() the engine, "
-                    "and make another one"
+                    f"{self._name(j)}.requires_grad was changed after Engine(): close() the "
+                    "engine, and make another one"
                 )
         for j, (p, view) in enumerate(zip(self._parameters, self._views, strict=True)):
             if (p.data_ptr(), p.dtype, p.shape, p.stride()) != (
