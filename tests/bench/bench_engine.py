@@ -90,58 +90,55 @@ def engine(model, reduce, stage=2):
     return step
 
 
+def accumulated(model, forward, optimizer, context):
+    """A step by PyTorch's functions. context(last): of a micro-batch's forward and backward."""
+
+    def step(batches):
+        optimizer.zero_grad()
+        for number, tokens in enumerate(batches):
+            with context(number == len(batches) - 1):
+                (loss_of(forward, tokens) / len(batches)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
+        optimizer.step()
+
+    return step
+
+
+def fused(model):
+    return torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, fused=True)
+
+
 def ddp(model):
     wrapped = DistributedDataParallel(model, gradient_as_bucket_view=True)
     optimizer = ZeroRedundancyOptimizer(
         model.parameters(), torch.optim.AdamW, lr=RATE, weight_decay=0.01, fused=True
     )
 
-    def step(batches):
-        optimizer.zero_grad()
-        for number, tokens in enumerate(batches):
-            last = number == len(batches) - 1
-            with contextlib.nullcontext() if last else wrapped.no_sync():
-                (loss_of(wrapped, tokens) / len(batches)).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-        optimizer.step()
+    def context(last):
+        return contextlib.nullcontext() if last else wrapped.no_sync()
 
-    return step
+    return accumulated(model, wrapped, optimizer, context)
 
 
 def fsdp(model):
     for block in model.blocks:
         fully_shard(block, reshard_after_forward=False)  # ZeRO-2
     fully_shard(model, reshard_after_forward=False)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, fused=True)
 
-    def step(batches):
-        optimizer.zero_grad()
-        for number, tokens in enumerate(batches):
-            model.set_requires_gradient_sync(number == len(batches) - 1)
-            (loss_of(model, tokens) / len(batches)).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-        optimizer.step()
+    def context(last):
+        model.set_requires_gradient_sync(last)
+        return contextlib.nullcontext()
 
-    return step
+    return accumulated(model, model, fused(model), context)
 
 
 def alone(model):
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, fused=True)
-
-    def step(batches):
-        optimizer.zero_grad()
-        for tokens in batches:
-            (loss_of(model, tokens) / len(batches)).backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), CLIP)
-        optimizer.step()
-
-    return step
+    return accumulated(model, model, fused(model), contextlib.nullcontext)
 
 
 def deepspeed_zero2(model):
     import deepspeed
 
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, fused=True)
     settings = {
         "train_micro_batch_size_per_gpu": 1,
         "gradient_accumulation_steps": options.micro_batches,
@@ -150,7 +147,7 @@ def deepspeed_zero2(model):
         "zero_allow_untested_optimizer": True,
         "zero_force_ds_cpu_optimizer": False,
     }
-    wrapped, *_ = deepspeed.initialize(model=model, optimizer=optimizer, config=settings)
+    wrapped, *_ = deepspeed.initialize(model=model, optimizer=fused(model), config=settings)
 
     def step(batches):
         for tokens in batches:
