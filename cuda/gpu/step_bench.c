@@ -263,11 +263,15 @@ static double bytes_of(const bench *b, const zp_hyper *h)
 static int64_t planned(const bench *b, const zp_hyper *h)
 {
   zp_block_rank block = zp_block_of(&b->cfg, 1, b->job.rank);
+  const zp_layout *lay = zp_cuda_layout_of(b->e);
+  zp_device_memory device;
   zp_memory m;
+  if (zp_device_memory_of(&block.cfg, lay, h->slots, h->fp32_gradients, &device)) return -1;
   if (zp_block_align(&block, h->entry_align)) return -1;
-  m = zp_memory_of(&block.cfg, zp_cuda_layout_of(b->e), h->slots, h->fp32_gradients);
+  m = zp_memory_of(&block.cfg, lay, h->slots, h->fp32_gradients);
   zp_block_close(&block);
-  return zp_memory_total(&m) - (b->offload ? m.state : 0); /* which is in host memory */
+  /* offload: masters and moments are in host memory */
+  return zp_memory_total(&m) + device.early + device.native - (b->offload ? m.state : 0);
 }
 
 static int64_t allocated(const bench *b)
