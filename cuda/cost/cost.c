@@ -64,8 +64,9 @@ static int is_of_host(int32_t kind)
 /* Seconds of the last step. 0 in *err, or a status. */
 static int simulate(timing *t, const zp_machine *m, int32_t without, double *seconds, zp_error *err)
 {
-  const zp_workload_size size = {t->job->tokens,  t->job->activation_bytes, t->job->native,
-                                 t->job->offload, t->job->partial,          t->job->fp32_gradients};
+  const zp_workload_size size = {
+      t->job->tokens,  t->job->activation_bytes,      t->job->native,     t->job->offload,
+      t->job->partial, t->job->hyper->fp32_gradients, t->job->cfg->params};
   double end[STEPS] = {0};
   if (t->job->progress) t->job->progress(t->simulated++, SIMULATIONS + (t->job->offload != 0));
   if (zp_work_of(t->p, m, &size, t->work, err)) return err->status;
@@ -209,10 +210,8 @@ static int check_memory(const zp_time_job *job, zp_time_report *o, zp_error *err
   for (int32_t stage = 0; stage < job->cfg->pp; stage++) {
     zp_rank_plan p;
     const int32_t rank = zp_rank_of(job->cfg, (zp_coord){.pp = stage});
-    const int status = zp_rank_plan_open(&p, job->cfg, job->replicas, rank, err);
+    const int status = zp_rank_plan_open(&p, job->cfg, job->hyper, rank, err);
     ops += status ? 0 : p.n;
-    if (!status) zp_rank_plan_slots(&p, job->slots);
-    if (!status) zp_rank_plan_gradients(&p, job->fp32_gradients);
     if (job->offload) p.memory.state = 0;
     if (!status && o->needs < (double)zp_memory_total(&p.memory))
       o->needs = (double)zp_memory_total(&p.memory);
@@ -248,13 +247,15 @@ static int check_job(const zp_time_job *job, const zp_machine *m, zp_time_report
 int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)
 {
   static const uint8_t get[STEPS] = {0};
-  const zp_hb_case c = {.cfg = job->cfg,
-                        .replicas = job->replicas,
+  zp_block_rank b = zp_block_of(job->cfg, 1, 0); /* of it the flat sizes of entries (PART-2) */
+  const zp_hb_case c = {.cfg = &b.cfg,
+                        .own = job->cfg->params,
+                        .replicas = zp_replicas(job->hyper),
                         .steps = STEPS,
-                        .slots = job->slots,
+                        .slots = job->hyper->slots,
                         .native = job->native,
                         .offload = job->offload,
-                        .fp32_gradients = job->fp32_gradients,
+                        .fp32_gradients = job->hyper->fp32_gradients,
                         .get = get,
                         .sets = 1,
                         .gradual = 1,
@@ -266,10 +267,15 @@ int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)
   int status;
   memset(report, 0, sizeof *report);
   if (zp_machine_read(job->machine, &m, err) || check_job(job, &m, report, err)) return err->status;
+  if (zp_block_align(&b, zp_entry_align(job->hyper->entry_align, job->cfg->precision)))
+    return no_memory(err);
   report->capacity = m.capacity;
   memcpy(report->machine, m.name, sizeof report->machine);
   t.p = zp_hb_plan_open(&c, text, sizeof text);
-  if (!t.p) return zp_fail(err, ZP_E_MEMORY, -1, "the plan's graph: %s", text);
+  if (!t.p) {
+    zp_block_close(&b);
+    return zp_fail(err, ZP_E_MEMORY, -1, "the plan's graph: %s", text);
+  }
   const size_t n = (size_t)t.p->graph.n + 1;
   t.work = malloc(n * sizeof *t.work);
   t.times.begin = calloc(n, sizeof(double));
@@ -280,5 +286,6 @@ int zp_cost_time(const zp_time_job *job, zp_time_report *report, zp_error *err)
   free(t.times.begin);
   free(t.times.end);
   zp_hb_plan_close(t.p);
+  zp_block_close(&b);
   return status;
 }

@@ -313,7 +313,7 @@ static zp_work work_of_node(const context *c, const zp_hb_node *n)
   if (n->joint >= 0) return (zp_work){.kind = ZP_WORK_DECIDE};
   if (n->what == ZP_HB_PIECE || n->what == ZP_HB_READ)
     return compute(c, n->what == ZP_HB_READ ? ZP_WORK_FORWARD : ZP_WORK_BACKWARD,
-                   (n->what == ZP_HB_READ ? 2 : 4) * (double)p->cfg->params[n->param].numel *
+                   (n->what == ZP_HB_READ ? 2 : 4) * (double)c->size->own[n->param].numel *
                        (double)c->size->tokens);
   if (n->what != ZP_HB_OP) return (zp_work){.kind = ZP_WORK_DECIDE};
   const zp_op *op = &p->program[n->rank][n->pc];
@@ -328,14 +328,16 @@ int zp_work_of(const zp_hb_plan *p, const zp_machine *m, const zp_workload_size 
                zp_work *work, zp_error *err)
 {
   context c = {p, m, size, calloc((size_t)p->world + 1, sizeof(rank_view))};
+  const zp_hyper hyper = {.replicas = p->replicas,
+                          .entry_align = 1, /* p->cfg has flat sizes */
+                          .fp32_gradients = size->fp32_gradients};
   int32_t open = 0;
   int status = c.rank ? 0 : zp_fail(err, ZP_E_MEMORY, -1, "out of memory for the costs");
   for (; !status && open < p->world; open++) {
     rank_view *r = &c.rank[open];
-    status = zp_rank_plan_open(&r->plan, p->cfg, p->replicas, zp_hb_rank_of(p, open), err);
-    if (!status) zp_rank_plan_gradients(&r->plan, size->fp32_gradients);
+    status = zp_rank_plan_open(&r->plan, p->cfg, &hyper, zp_hb_rank_of(p, open), err);
     for (int32_t k = 0; !status && k < r->plan.lay.n_params; k++) {
-      const zp_param *param = &p->cfg->params[r->plan.lay.first_param + k];
+      const zp_param *param = &size->own[r->plan.lay.first_param + k];
       r->numel += (double)param->numel;
       if (param->frozen) r->frozen += (double)param->numel;
     }

@@ -42,6 +42,7 @@ typedef struct zp_workload_size {
   int64_t tokens;                                   /* of a micro-batch */
   int64_t activation_bytes;                         /* that a stage sends for a micro-batch */
   int32_t native, offload, partial, fp32_gradients; /* as in zp_hb_case */
+  const zp_param *own; /* [cfg->n_params] entries with their numels (PART-2) */
 } zp_workload_size;
 
 /* The work of each node of a plan whose case has `gradual` and `stages`. work: [graph.n]. 0, or

@@ -122,7 +122,7 @@ typedef struct zp_cuda_options {
   zp_scaler scaler;      /* initial state */
   int32_t rank, device;
   int32_t replicas;       /* R: of the sharded state; 0: 1. spec: TOPO-6 */
-  int32_t entry_align;    /* elements, as in zp_hyper; 0: 1. spec: PART-2 */
+  int32_t entry_align;    /* elements, as in zp_hyper. spec: PART-2 */
   int32_t slots;          /* as in zp_hyper */
   int32_t fp32_gradients; /* 1: gradients are fp32, as in zp_hyper. spec: RED-1 */
   /* 1: `native` instead of cfg->reduce ZP_ORDERED: NCCL adds fp32 between ranks and stages, in its

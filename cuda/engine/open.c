@@ -36,7 +36,8 @@ static int open_plan(zp_cuda *e)
   const zp_cuda_plan_how how = {.replicas = zp_cuda_replicas(&r->opt),
                                 .fp32_gradients = r->opt.fp32_gradients,
                                 .slots = r->opt.slots,
-                                .entry_align = r->opt.entry_align};
+                                .entry_align =
+                                    zp_entry_align(r->opt.entry_align, r->opt.cfg->precision)};
   if (zp_cuda_plan_open(&r->plan, r->opt.cfg, how, r->opt.rank))
     return zp_cuda_fail(r, ZP_E_MEMORY, "no host memory for the programs");
   if (zp_cuda_lock_open(&r->lock, r->opt.threads))

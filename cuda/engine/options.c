@@ -44,7 +44,7 @@ static int check_callbacks(const zp_cuda_options *o, zp_error *err)
  * those of the precision are. */
 static int check_partial(const zp_cuda_options *o, zp_error *err)
 {
-  const int64_t align = o->entry_align == 0 ? 1 : o->entry_align;
+  const int64_t align = zp_entry_align(o->entry_align, o->cfg->precision);
   if (o->partial_gather != 0 && o->partial_gather != 1)
     return refuse(err, "partial_gather", "0 or 1", o->partial_gather);
   if (o->partial_gather && o->cfg->stage == 0)
@@ -71,7 +71,8 @@ int zp_cuda_check_options(const zp_cuda_options *o, zp_error *err)
                    why.field, why.index, (long long)why.value, (long long)why.lo,
                    (long long)why.hi);
   if (zp_block_check(o->cfg, zp_cuda_replicas(o), err) ||
-      zp_block_check_align(o->cfg, o->entry_align, err) || zp_slots_check(o->slots, err))
+      zp_block_check_align(o->cfg, zp_entry_align(o->entry_align, o->cfg->precision), err) ||
+      zp_slots_check(o->slots, err))
     return err->status;
   if (check_partial(o, err)) return err->status;
   if (o->fp32_gradients != 0 && o->fp32_gradients != 1)

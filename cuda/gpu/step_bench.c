@@ -267,7 +267,7 @@ static int64_t planned(const bench *b, const zp_hyper *h)
   zp_device_memory device;
   zp_memory m;
   if (zp_device_memory_of(&block.cfg, lay, h->slots, h->fp32_gradients, &device)) return -1;
-  if (zp_block_align(&block, h->entry_align)) return -1;
+  if (zp_block_align(&block, zp_entry_align(h->entry_align, b->cfg.precision))) return -1;
   m = zp_memory_of(&block.cfg, lay, h->slots, h->fp32_gradients);
   zp_block_close(&block);
   /* offload: masters and moments are in host memory */

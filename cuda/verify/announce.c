@@ -11,7 +11,8 @@ int64_t zp_diff_early_bytes(const zp_diff *t)
 
 int32_t zp_diff_is_partial(const zp_diff *t)
 {
-  const int64_t bytes = t->hyper->entry_align * zp_dtype_bytes(t->cfg->precision);
+  const int64_t bytes =
+      zp_entry_align(t->hyper->entry_align, t->cfg->precision) * zp_dtype_bytes(t->cfg->precision);
   return t->now.partial_gather && t->cfg->stage > 0 && bytes % ZP_VIEW_BYTES == 0;
 }
 

@@ -13,13 +13,12 @@
 
 #define PROGRAM "zeroproof-simdev-counters"
 
-enum { KEY_SUMS = 0x7000, KEY_OFFLOAD, KEY_ENTRY_ALIGN, KEY_IN_PLACE, LAYERS = 4, RANKS_MAX = 64 };
+enum { KEY_SUMS = 0x7000, KEY_OFFLOAD, KEY_IN_PLACE, LAYERS = 4, RANKS_MAX = 64 };
 
 typedef struct counters_args {
   zp_options o;
   const char *sums; /* or NULL */
   int32_t offload, in_place;
-  int64_t entry_align; /* 0: not given */
 } counters_args;
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -32,10 +31,6 @@ static const struct argp_option options[] = {
     {"offload", KEY_OFFLOAD, NULL, 0, "masters and moments in pinned host memory", 0},
     {"in-place", KEY_IN_PLACE, NULL, 0,
      "the caller writes gradients where the engine lends a place for them", 0},
-    {"entry-align", KEY_ENTRY_ALIGN, "N", 0,
-     "entries start at multiples of N elements in their flat groups (default 64; 1 with --config); "
-     "where that is 128 bytes, gathers write the parameters directly",
-     0},
     {0}};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -45,12 +40,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case ARGP_KEY_INIT: state->child_inputs[0] = &a->o; return 0;
   case KEY_OFFLOAD: a->offload = 1; return 0;
   case KEY_IN_PLACE: a->in_place = 1; return 0;
-  case KEY_ENTRY_ALIGN:
-    if (zp_parse_count(arg, &a->entry_align) != 0 || a->entry_align < 1 ||
-        a->entry_align > ZP_MAX_ENTRY_ALIGN)
-      argp_error(state, "--entry-align: '%s' is not a whole number from 1 to %lld.", arg,
-                 (long long)ZP_MAX_ENTRY_ALIGN);
-    return 0;
   case KEY_SUMS:
     if (strcmp(arg, "native") != 0 && strcmp(arg, "ordered") != 0 && strcmp(arg, "exact") != 0)
       argp_error(state, "--sums: '%s' is not one of: native ordered exact.", arg);
@@ -120,8 +109,8 @@ static void default_value(zp_options *o, int32_t opt, int64_t value)
 /* 1: the command line selects a configuration. */
 static int selects(const counters_args *a)
 {
-  int flags = a->sums != NULL || a->offload || a->in_place || a->entry_align != 0 ||
-              a->o.config_file != NULL || a->o.n_groups > 0;
+  int flags =
+      a->sums != NULL || a->offload || a->in_place || a->o.config_file != NULL || a->o.n_groups > 0;
   for (int32_t i = 0; i < ZP_OPTS; i++) flags |= a->o.by_flag[i];
   return flags;
 }
@@ -234,7 +223,6 @@ static int run(counters_args *a, const zp_backend *engine)
     default_value(o, ZP_OPT_BUCKET, (int64_t)32 << 10);
     default_value(o, ZP_OPT_MICRO_BATCHES, 1);
   }
-  o->hyper.entry_align = a->entry_align > 0 ? (int32_t)a->entry_align : o->params ? 1 : 64;
   code = default_list(o);
   if (code == 0) code = one ? count(a, engine, row) : count_table(a, engine, row);
   if (code != 0) return code;

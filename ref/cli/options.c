@@ -7,6 +7,7 @@
 
 #include "../comm/block.h"
 #include "../engine/bucket_slots.h"
+#include "../plan/flat_size.h"
 
 typedef struct opt_row {
   const char *flag; /* as on the command line; in the file '-' becomes '_' */
@@ -25,6 +26,7 @@ static const opt_row rows[ZP_OPTS] = {
     [ZP_OPT_MICRO_BATCHES] = {"micro-batches", "micro_batches", 1, ZP_MAX_MICRO_BATCHES, 4, NULL},
     [ZP_OPT_BUCKET] = {"bucket", "bucket", 1, ZP_MAX_BUCKET, 4096, NULL},
     [ZP_OPT_ALIGN] = {"align", "align", 1, ZP_MAX_ALIGN, 1, NULL},
+    [ZP_OPT_ENTRY_ALIGN] = {"entry-align", "entry_align", 0, ZP_MAX_ENTRY_ALIGN, 0, NULL},
     [ZP_OPT_SLOTS] = {"slots", "slots", 0, ZP_SLOTS_MOST, 0, NULL},
     [ZP_OPT_PRECISION] = {"precision", "precision", 0, 2, ZP_BF16, "fp32 bf16 fp16"},
     [ZP_OPT_REDUCE] = {"reduce", "reduce", 0, 1, ZP_EXACT, "ordered exact"},
@@ -173,6 +175,9 @@ static const struct argp_option common_options[] = {
     {"groups", KEY_GROUPS, "K0,K1,...", 0, "optimizer groups of each stage", 1},
     ROW(ZP_OPT_BUCKET, "bucket", "ELEMENTS", "bucket capacity: 4096, 4Ki, 16Mi"),
     ROW(ZP_OPT_ALIGN, "align", "ELEMENTS", "parts are multiples of this (1)"),
+    ROW(ZP_OPT_ENTRY_ALIGN, "entry-align", "ELEMENTS",
+        "entries start at multiples of this in their flat groups (0, the default: what makes 128 "
+        "bytes, so that gathers write parameters where they are used; 1: no padding)"),
     ROW(ZP_OPT_SLOTS, "slots", "N",
         "bucket slots of a rank at ZeRO stage 2, raised to what the job needs (0, the default: one "
         "more than that, at least 2)"),
@@ -275,6 +280,7 @@ zp_config zp_options_config(zp_options *o)
   cfg.n_params = o->n_params;
   cfg.params = o->params;
   o->hyper.replicas = (int32_t)o->value[ZP_OPT_REPLICAS];
+  o->hyper.entry_align = (int32_t)o->value[ZP_OPT_ENTRY_ALIGN];
   o->hyper.slots = (int32_t)o->value[ZP_OPT_SLOTS];
   o->hyper.fp32_gradients = (int32_t)o->value[ZP_OPT_FP32_GRADIENTS];
   return cfg;
@@ -308,7 +314,9 @@ int zp_options_check(const zp_options *o, const zp_config *cfg)
     return zp_refuse(o, "groups: %d numbers for %d stages; give one number per stage (pp).",
                      (int)o->n_groups, (int)cfg->pp);
   if (zp_config_check(cfg, &why) == 0) {
-    if (zp_block_check(cfg, zp_replicas(&o->hyper), &err)) return zp_refuse(o, "%s", err.text);
+    if (zp_block_check(cfg, zp_replicas(&o->hyper), &err) ||
+        zp_block_check_align(cfg, zp_entry_align(o->hyper.entry_align, cfg->precision), &err))
+      return zp_refuse(o, "%s", err.text);
     return o->groups == NULL ? 0 : check_groups(o, cfg);
   }
   /* sim's list may be another than the options' */

@@ -28,6 +28,7 @@ typedef enum zp_opt {
   ZP_OPT_MICRO_BATCHES,
   ZP_OPT_BUCKET,
   ZP_OPT_ALIGN,
+  ZP_OPT_ENTRY_ALIGN,
   ZP_OPT_SLOTS,
   ZP_OPT_PRECISION,      /* zp_dtype */
   ZP_OPT_REDUCE,         /* zp_reduce */
@@ -83,8 +84,8 @@ void zp_options_free(zp_options *o);
  * message on standard error. */
 int zp_options_finish(zp_options *o);
 
-/* The planner's configuration from o; params borrows o->params. Sets o->hyper.replicas and
- * fp32_gradients and slots. Applies
+/* The planner's configuration from o; params borrows o->params. Sets o->hyper.replicas,
+ * entry_align, slots and fp32_gradients. Applies
  * --groups: stage s has K_s optimizer groups (its entries take turns; tied entries stay in group
  * 0). */
 zp_config zp_options_config(zp_options *o);

@@ -355,7 +355,7 @@ static void read_root(reader *r, json_t *root)
   int64_t x = -1;
   double clip = o->hyper.clip;
   only(r, root,
-       "pp dp tp ep replicas stage micro_batches bucket align slots precision reduce "
+       "pp dp tp ep replicas stage micro_batches bucket align entry_align slots precision reduce "
        "fp32_gradients dynamic_shapes steps seed groups optgroups tied_keys params optimizer clip "
        "clip_eps loss_scale");
   read_fields(r, root);

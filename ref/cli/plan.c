@@ -124,7 +124,8 @@ static int check(const zp_options *o, const zp_config *cfg)
 {
   int64_t last = -1;
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  zp_check_job job = {.cfg = cfg,
+  zp_block_rank b = zp_block_of(cfg, 1, 0); /* of it the entries with their flat sizes (PART-2) */
+  zp_check_job job = {.cfg = &b.cfg,
                       .replicas = zp_replicas(&o->hyper),
                       .fp32_gradients = o->hyper.fp32_gradients,
                       .slots = o->hyper.slots,
@@ -135,7 +136,10 @@ static int check(const zp_options *o, const zp_config *cfg)
   zp_error *err = calloc(1, sizeof *err);
   const double start = zp_clock_s();
   int code;
-  if (err == NULL) return ZP_EXIT_ENVIRONMENT;
+  if (err == NULL || zp_block_align(&b, zp_entry_align(o->hyper.entry_align, cfg->precision))) {
+    free(err);
+    return ZP_EXIT_ENVIRONMENT;
+  }
   if (!o->json && isatty(STDERR_FILENO)) {
     job.progress = progress;
     job.ctx = &last;
@@ -145,6 +149,7 @@ static int check(const zp_options *o, const zp_config *cfg)
   if (err->status == ZP_OK || err->status == ZP_E_VERDICT)
     print_check(o, cfg, &result, err, zp_clock_s() - start);
   if (err->status != ZP_OK) fprintf(stderr, "%s: %s\n", o->command, err->text);
+  zp_block_close(&b);
   free(err);
   return code;
 }
@@ -187,11 +192,11 @@ static int show(const plan_args *a, const zp_config *cfg)
 
 /* Draws the pipeline into a file. 0, or an exit code after a message. */
 static int draw(const zp_options *o, const zp_config *cfg, const char *flag, const char *file,
-                int (*to_file)(const zp_config *cfg, int32_t replicas, const char *file,
+                int (*to_file)(const zp_config *cfg, const zp_hyper *hyper, const char *file,
                                zp_error *err))
 {
   zp_error err = {0};
-  switch (to_file(cfg, zp_replicas(&o->hyper), file, &err)) {
+  switch (to_file(cfg, &o->hyper, file, &err)) {
   case ZP_OK: return 0;
   case ZP_E_REFUSED: return zp_refuse(o, "%s: %s", flag, err.text);
   case ZP_E_FILE:
@@ -255,8 +260,7 @@ static int run(plan_args *a, const zp_backend *engine)
   if (a->rank >= zp_world(&cfg))
     return zp_refuse(&a->o, "--rank: %lld is out of range; allowed is 0 to %d.", (long long)a->rank,
                      (int)zp_world(&cfg) - 1);
-  if (zp_rank_plan_holds(&cfg, zp_replicas(&a->o.hyper), &err) != 0)
-    return zp_options_report(&a->o, &err);
+  if (zp_rank_plan_holds(&cfg, &a->o.hyper, &err) != 0) return zp_options_report(&a->o, &err);
   if (a->time.on) {
     code = zp_options_spare(&a->o, a->trace, a->svg);
     return code != 0 ? code : zp_plan_time(&a->time, &a->o, &cfg, engine, a->svg, a->trace);

@@ -10,10 +10,6 @@
 /* zp_plan_json: instead of a rank. */
 enum { ZP_PLAN_STAGES = -1, ZP_PLAN_ALL_RANKS = -2 };
 
-/* zp_rank_plan_open, for a rank of the options' replicas and slots. */
-int zp_plan_open(zp_rank_plan *p, const zp_options *o, const zp_config *cfg, int32_t rank,
-                 zp_error *err);
-
 /* Text: one rank in full (ledger: with every communication; shards: with the shard map), or a line
  * per stage. 0, or an exit code after a message. */
 int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, int32_t rank, int32_t ledger,

@@ -9,10 +9,11 @@
 static json_t *config_json(const zp_options *o, const zp_config *cfg)
 {
   return json_pack(
-      "{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:i, s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "pp",
-      cfg->pp, "dp", cfg->dp, "tp", cfg->tp, "ep", cfg->ep, "replicas", zp_replicas(&o->hyper),
-      "stage", cfg->stage, "micro_batches", (json_int_t)cfg->micro_batches, "bucket",
-      (json_int_t)cfg->bucket, "align", (json_int_t)cfg->align, "slots", o->hyper.slots,
+      "{s:i, s:i, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:i, s:s, s:s, s:b, s:b, s:i, s:i, s:i}",
+      "pp", cfg->pp, "dp", cfg->dp, "tp", cfg->tp, "ep", cfg->ep, "replicas",
+      zp_replicas(&o->hyper), "stage", cfg->stage, "micro_batches", (json_int_t)cfg->micro_batches,
+      "bucket", (json_int_t)cfg->bucket, "align", (json_int_t)cfg->align, "entry_align",
+      (json_int_t)zp_entry_align(o->hyper.entry_align, cfg->precision), "slots", o->hyper.slots,
       "precision", zp_precision_name(cfg->precision), "reduce", zp_reduce_name(cfg->reduce),
       "fp32_gradients", o->hyper.fp32_gradients, "dynamic_shapes", cfg->dynamic_shapes, "optgroups",
       cfg->optgroups, "tied_keys", cfg->tied_keys, "entries", cfg->n_params);
@@ -156,7 +157,7 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_rank_plan
                                 (json_int_t)p->memory.mean, "state", (json_int_t)p->memory.state,
                                 "scratch", (json_int_t)p->memory.scratch, "program",
                                 (json_int_t)p->program, "total", (json_int_t)p->total));
-  if (zp_device_memory_of(&p->block.cfg, &p->lay, p->block.slots, p->block.fp32_gradients, &m) == 0)
+  if (zp_rank_plan_device(p, &m) == 0)
     json_object_set_new(json_object_get(rank, "memory"), "device",
                         json_pack("{s:I, s:I, s:I}", "early", (json_int_t)m.early, "native",
                                   (json_int_t)m.native, "total",
@@ -173,7 +174,8 @@ static int dump_rank(const zp_options *o, const zp_config *cfg, int32_t rank, in
 {
   zp_rank_plan p;
   zp_error err = {0};
-  int code = zp_plan_open(&p, o, cfg, rank, &err) != 0 ? zp_options_report(o, &err) : 0;
+  int code =
+      zp_rank_plan_open(&p, cfg, &o->hyper, rank, &err) != 0 ? zp_options_report(o, &err) : 0;
   json_t *root = code == 0 ? rank_json(o, cfg, &p, ledger, &code) : NULL;
   if (root != NULL && which != ZP_PLAN_STAGES)
     json_object_set_new(root, "shard_map", shards_json(o, &p));

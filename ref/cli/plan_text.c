@@ -21,15 +21,6 @@ static const char *bytes_text(int64_t bytes, char *text, size_t cap)
   return text;
 }
 
-int zp_plan_open(zp_rank_plan *p, const zp_options *o, const zp_config *cfg, int32_t rank,
-                 zp_error *err)
-{
-  const int status = zp_rank_plan_open(p, cfg, zp_replicas(&o->hyper), rank, err);
-  if (status == 0) zp_rank_plan_slots(p, o->hyper.slots);
-  if (status == 0) zp_rank_plan_gradients(p, o->hyper.fp32_gradients);
-  return status;
-}
-
 static void print_header(const zp_options *o, const zp_config *cfg)
 {
   char text[32], slots[32] = "";
@@ -50,8 +41,9 @@ static void print_device(const zp_rank_plan *p)
   zp_device_memory m;
   int64_t n = 0, all;
   char text[32];
-  if (zp_device_memory_of(cfg, &p->lay, p->block.slots, p->block.fp32_gradients, &m)) return;
-  for (int32_t i = 0; i < p->lay.n_params; i++) n += cfg->params[p->lay.first_param + i].numel;
+  if (zp_rank_plan_device(p, &m)) return;
+  for (int32_t i = 0; i < p->lay.n_params; i++)
+    n += p->block.job->params[p->lay.first_param + i].numel;
   all = zp_memory_total(&p->memory) + m.early;
   printf("  %-28s %12s\n", "gradients before their turn", bytes_text(m.early, text, sizeof text));
   printf("  %-28s %12s", "total on a GPU", bytes_text(all, text, sizeof text));
@@ -216,7 +208,7 @@ int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, int32_t rank, 
 {
   zp_rank_plan p;
   zp_error err = {0};
-  const int code = zp_plan_open(&p, o, cfg, rank, &err) != 0
+  const int code = zp_rank_plan_open(&p, cfg, &o->hyper, rank, &err) != 0
                        ? zp_options_report(o, &err)
                        : print_rank(o, cfg, &p, ledger, shards);
   zp_rank_plan_close(&p);
@@ -262,7 +254,7 @@ int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
     zp_rank_plan p;
     zp_error err = {0};
     const int32_t rank = zp_rank_of(cfg, (zp_coord){s, 0, 0});
-    int status = zp_plan_open(&p, o, cfg, rank, &err);
+    int status = zp_rank_plan_open(&p, cfg, &o->hyper, rank, &err);
     if (status == 0) status = zp_rank_plan_phase(&p, ZP_PHASE_STEP, &err);
     if (status == 0) {
       print_stage(cfg, &p);

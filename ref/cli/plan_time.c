@@ -264,11 +264,9 @@ int zp_plan_time(const zp_time_args *a, const zp_options *o, const zp_config *cf
                  const zp_backend *engine, const char *svg, const char *trace)
 {
   const zp_time_job job = {.cfg = cfg,
-                           .replicas = zp_replicas(&o->hyper),
-                           .fp32_gradients = o->hyper.fp32_gradients,
+                           .hyper = &o->hyper,
                            .native = strcmp(sums_of(cfg, a), "native") == 0,
                            .partial = a->partial,
-                           .slots = o->hyper.slots,
                            .offload = a->offload,
                            .tokens = a->tokens,
                            .activation_bytes =

@@ -49,6 +49,8 @@ static void apply_fields(const zp_options *o, zp_case *c, int all)
   if (all || is_set(o, ZP_OPT_MICRO_BATCHES)) cfg->micro_batches = o->value[ZP_OPT_MICRO_BATCHES];
   if (all || is_set(o, ZP_OPT_BUCKET)) cfg->bucket = o->value[ZP_OPT_BUCKET];
   if (all || is_set(o, ZP_OPT_ALIGN)) cfg->align = o->value[ZP_OPT_ALIGN];
+  if (all || is_set(o, ZP_OPT_ENTRY_ALIGN))
+    c->entry_align = (int32_t)zp_entry_align((int32_t)o->value[ZP_OPT_ENTRY_ALIGN], cfg->precision);
   if (all || is_set(o, ZP_OPT_SEED)) c->synth.seed = (uint64_t)o->value[ZP_OPT_SEED];
 }
 

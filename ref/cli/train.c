@@ -224,10 +224,9 @@ static int run(zp_train_args *a)
   code = zp_options_check(&a->o, &s->cfg);
   if (code == 0) {
     double bytes = 0x1p24; /* measured: the program and its libraries take 10 MiB */
-    code =
-        zp_train_need(&s->cfg, zp_replicas(&a->o.hyper), &a->shape, a->verify, &bytes, &s->err) == 0
-            ? zp_memory_fits(&a->o, bytes)
-            : zp_options_report(&a->o, &s->err);
+    code = zp_train_need(&s->cfg, &a->o.hyper, &a->shape, a->verify, &bytes, &s->err) == 0
+               ? zp_memory_fits(&a->o, bytes)
+               : zp_options_report(&a->o, &s->err);
   }
   if (code == 0 && zp_text_read(a->files, a->n_files, a->shape.context, &s->text, &s->err) != 0)
     code = zp_options_report(&a->o, &s->err);

@@ -136,7 +136,7 @@ static void draw_stage(zp_svg *s, const zp_rank_plan *p, int64_t slots, double w
   draw_end(s, p, from, slots);
 }
 
-static int draw(FILE *f, const zp_config *cfg, int32_t replicas, zp_error *err)
+static int draw(FILE *f, const zp_config *cfg, const zp_hyper *hyper, zp_error *err)
 {
   const int64_t slots = zp_slots(cfg->pp, cfg->micro_batches);
   const double width =
@@ -148,7 +148,7 @@ static int draw(FILE *f, const zp_config *cfg, int32_t replicas, zp_error *err)
   head(&s, cfg, slots);
   for (int32_t stage = 0; stage < cfg->pp && status == 0; stage++) {
     zp_rank_plan p;
-    status = zp_rank_plan_open(&p, cfg, replicas, zp_rank_of(cfg, (zp_coord){stage, 0, 0}), err);
+    status = zp_rank_plan_open(&p, cfg, hyper, zp_rank_of(cfg, (zp_coord){stage, 0, 0}), err);
     if (status == 0) status = zp_rank_plan_phase(&p, ZP_PHASE_STEP, err);
     if (status == 0) draw_stage(&s, &p, slots, width);
     zp_rank_plan_close(&p);
@@ -159,7 +159,7 @@ static int draw(FILE *f, const zp_config *cfg, int32_t replicas, zp_error *err)
   return status;
 }
 
-int zp_plan_svg(const zp_config *cfg, int32_t replicas, const char *file, zp_error *err)
+int zp_plan_svg(const zp_config *cfg, const zp_hyper *hyper, const char *file, zp_error *err)
 {
   zp_output to;
   if (cfg->pp > STAGES_MAX || zp_slots(cfg->pp, cfg->micro_batches) > SLOTS_MAX)
@@ -167,5 +167,5 @@ int zp_plan_svg(const zp_config *cfg, int32_t replicas, const char *file, zp_err
                    "draws at most %d stages and %d slots of time, not %d and %lld.", STAGES_MAX,
                    SLOTS_MAX, (int)cfg->pp, (long long)zp_slots(cfg->pp, cfg->micro_batches));
   if (zp_output_open(&to, file, err) != 0) return err->status;
-  return zp_output_close(&to, draw(to.f, cfg, replicas, err), err);
+  return zp_output_close(&to, draw(to.f, cfg, hyper, err), err);
 }

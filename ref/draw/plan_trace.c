@@ -106,14 +106,14 @@ static void stage_slices(zp_chrome_trace *to, const zp_rank_plan *p)
   }
 }
 
-static int draw(FILE *f, const zp_config *cfg, int32_t replicas, zp_error *err)
+static int draw(FILE *f, const zp_config *cfg, const zp_hyper *hyper, zp_error *err)
 {
   zp_chrome_trace t;
   int status = 0;
   zp_chrome_begin(&t, f, 0, NULL);
   for (int32_t stage = 0; stage < cfg->pp && status == 0; stage++) {
     zp_rank_plan p;
-    status = zp_rank_plan_open(&p, cfg, replicas, zp_rank_of(cfg, (zp_coord){stage, 0, 0}), err);
+    status = zp_rank_plan_open(&p, cfg, hyper, zp_rank_of(cfg, (zp_coord){stage, 0, 0}), err);
     if (status == 0) status = zp_rank_plan_phase(&p, ZP_PHASE_STEP, err);
     if (status == 0) {
       name_rows(&t, stage);
@@ -125,12 +125,12 @@ static int draw(FILE *f, const zp_config *cfg, int32_t replicas, zp_error *err)
   return status;
 }
 
-int zp_plan_trace(const zp_config *cfg, int32_t replicas, const char *file, zp_error *err)
+int zp_plan_trace(const zp_config *cfg, const zp_hyper *hyper, const char *file, zp_error *err)
 {
   zp_output to;
   if (cfg->pp > STAGES_MAX)
     return zp_fail(err, ZP_E_REFUSED, -1, "draws at most %d stages, not %d.", STAGES_MAX,
                    (int)cfg->pp);
   if (zp_output_open(&to, file, err) != 0) return err->status;
-  return zp_output_close(&to, draw(to.f, cfg, replicas, err), err);
+  return zp_output_close(&to, draw(to.f, cfg, hyper, err), err);
 }

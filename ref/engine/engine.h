@@ -146,9 +146,8 @@ typedef struct zp_engine_options {
    * and for each trained entry of the stage once a step. cuda: a forward then begins while buckets
    * that it needs later are still gathered: flat group by flat group, tied ones and those of one
    * bucket first, and in each in the order in which forward reads its entries (STEP-8). At ZeRO
-   * stages 1 and 2; cuda: with a
-   * hyper.entry_align that makes 128 bytes, or a multiple (64 in 16 bits, 32 in fp32). 0: every
-   * entry is ready for work that follows zp_engine_step. spec: STRM-11 */
+   * stages 1 and 2; cuda: with hyper.entry_align 0, or of a multiple of 128 bytes (64 in 16 bits,
+   * 32 in fp32). 0: every entry is ready for work that follows zp_engine_step. spec: STRM-11 */
   int32_t partial_gather;
   /* ref: how the ranks reach each other if not as processes of an Open MPI job; copied. Then pp,
    * tp, ep and hyper.replicas are 1, and exchange is not needed. NULL: MPI. cuda: NULL. */
@@ -163,9 +162,9 @@ typedef struct zp_engine_options {
 
 /* Options with rank, world, device and exchange of a job (NULL: one process alone), AdamW with lr
  * 1e-3, betas 0.9 and 0.999, eps 1e-8 and no decay, clipping at norm 1, a loss scale of 1, and
- * nothing else. size: sizeof *o. Entries start at any element (hyper.entry_align 0): cuda then
- * copies parameters from what each gather wrote; with 64 (16 bits) or 32 (fp32) gathers write them
- * directly, as partial_gather requires. */
+ * nothing else. size: sizeof *o. Entries start at multiples of 128 bytes (hyper.entry_align 0), so
+ * that gathers write parameters where they are used; with another alignment, such as 1, cuda copies
+ * them from what each gather wrote. */
 void zp_engine_defaults(zp_engine_options *o, size_t size, zp_job *job);
 
 /* The results of the last step, equal on all ranks except for the ledger. Members may be added at

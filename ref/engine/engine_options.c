@@ -94,7 +94,8 @@ static int check_config(const zp_engine_options *o, zp_error *err)
         (int)o->rank, (int)o->world, (int)o->config->pp, (int)o->config->dp, (int)o->config->tp,
         (int)zp_world(o->config));
   if (zp_block_check(o->config, zp_replicas(&o->hyper), &why_not) ||
-      zp_block_check_align(o->config, o->hyper.entry_align, &why_not) ||
+      zp_block_check_align(o->config, zp_entry_align(o->hyper.entry_align, o->config->precision),
+                           &why_not) ||
       zp_slots_check(o->hyper.slots, &why_not))
     return zp_fail(err, ZP_E_REFUSED, o->rank, "rank %d: options.hyper.%s", (int)o->rank,
                    why_not.text);
@@ -299,7 +300,7 @@ int zp_engine_agree(const zp_engine_options *o, uint64_t *word, zp_error *err)
   if (o->world == 1) return ZP_OK;
   zp_settings_begin(&mine, "a program with zp_engine_create");
   zp_settings_add_config(&mine, o->config, hash_names(o));
-  zp_settings_add_hyper(&mine, &o->hyper);
+  zp_settings_add_hyper(&mine, &o->hyper, o->config->precision);
   zp_settings_add(&mine, "options.ordered", "%d", (int)o->ordered);
   first = mine;
   if (exchange(o, &first, sizeof first, err) || zp_settings_compare(&mine, &first, o->rank, err))

@@ -12,6 +12,10 @@
 
 enum { ZP_HYPER_GROUPS = 8 };
 
+/* What an entry starts at a multiple of, if its parameters may be used where gathers write them:
+ * kernels of matrix products read vectors of so many bytes. */
+enum { ZP_VIEW_BYTES = 128 };
+
 typedef struct zp_hyper {
   zp_optim optim[ZP_HYPER_GROUPS]; /* optimizer group g uses optim[g % groups] */
   int32_t groups;                  /* 1..ZP_HYPER_GROUPS */
@@ -19,8 +23,9 @@ typedef struct zp_hyper {
   double clip_eps;
   zp_scaler scaler; /* the loss scaler's initial state */
   int32_t replicas; /* R: how many replicas of the sharded state (TOPO-6); 0: 1 */
-  /* Elements, 0 to 4096; 0: 1. Each trained, untied entry starts at a multiple of it in its flat
-   * group (PART-2). No result depends on it. */
+  /* Elements, 0 to 4096. Each trained, untied entry starts at a multiple of it in its flat group
+   * (PART-2). 0: ZP_VIEW_BYTES of the precision, so that gathers write parameters where they are
+   * used; 1: entries follow each other without padding. No result depends on it. */
   int32_t entry_align;
   /* Bucket slots of a rank at ZeRO stage 2, which its flat groups share, 1 to 1024, but never fewer
    * than buckets are filled at a time; 0: one more than those, and at least 2. With more, gradients
@@ -50,10 +55,10 @@ static inline int32_t zp_replicas(const zp_hyper *h)
   return h->replicas == 0 ? 1 : h->replicas;
 }
 
-/* The entry alignment, at least 1. spec: PART-2 */
-static inline int32_t zp_entry_align(const zp_hyper *h)
+/* The entry alignment, at least 1, that zp_hyper.entry_align stands for. spec: PART-2 */
+static inline int64_t zp_entry_align(int32_t given, int32_t precision)
 {
-  return h->entry_align == 0 ? 1 : h->entry_align;
+  return given == 0 ? ZP_VIEW_BYTES / zp_dtype_bytes(precision) : given;
 }
 
 /* The dtype of entry `param`'s gradients. spec: RED-1 */

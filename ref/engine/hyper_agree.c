@@ -35,8 +35,8 @@ int zp_hyper_check_change(const zp_hyper *from, const zp_hyper *to, int32_t rank
   }
   if (zp_replicas(to) != zp_replicas(from))
     return fixed(err, rank, "replicas", zp_replicas(to), zp_replicas(from));
-  if (zp_entry_align(to) != zp_entry_align(from))
-    return fixed(err, rank, "entry_align", zp_entry_align(to), zp_entry_align(from));
+  if (to->entry_align != from->entry_align)
+    return fixed(err, rank, "entry_align", to->entry_align, from->entry_align);
   if (to->slots != from->slots) return fixed(err, rank, "slots", to->slots, from->slots);
   if (to->fp32_gradients != from->fp32_gradients)
     return fixed(err, rank, "fp32_gradients", to->fp32_gradients, from->fp32_gradients);

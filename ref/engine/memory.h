@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "../plan/program.h"
+#include "hyper.h"
 
 /* Bytes by use. */
 typedef struct zp_memory {
@@ -18,10 +19,6 @@ typedef struct zp_memory {
   int64_t state;   /* masters and two moments */
   int64_t scratch; /* what is sent and received of one bucket */
 } zp_memory;
-
-/* What an entry starts at a multiple of, if its parameters may be used where gathers write them:
- * kernels of matrix products read vectors of so many bytes. */
-enum { ZP_VIEW_BYTES = 128 };
 
 /* 1: the parameters of flat group k are one array, as long as the padded flat group: gathers write
  * it, and entries are parts of it. So it is at stages 1 and 2 if every entry starts at a multiple

@@ -133,7 +133,8 @@ static int open_arrays(zp_rank *r)
   r->lay.spot = spot;
   r->lay.flat = (zp_flat *)(void *)(spot + count + 1);
   r->lay.cap_spots = r->lay.cap_flats = count;
-  if (zp_block_align(&r->block, r->hyper->entry_align)) return -1;
+  if (zp_block_align(&r->block, zp_entry_align(r->hyper->entry_align, r->cfg->precision)))
+    return -1;
   r->block.slots = r->hyper->slots;
   r->block.fp32_gradients = r->hyper->fp32_gradients;
   if (zp_layout_build(&r->block.cfg, r->at.pp, &r->lay)) return -1;

@@ -50,19 +50,22 @@ static void sum_memory(zp_rank_plan *p)
   p->total = plus(zp_memory_total(&p->memory), p->program);
 }
 
-int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank,
+int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, const zp_hyper *hyper, int32_t rank,
                       zp_error *err)
 {
   int32_t first, n;
   memset(p, 0, sizeof *p);
   p->rank = rank;
   p->at = zp_coord_of(cfg, rank);
-  p->block = zp_block_of(cfg, replicas, rank);
+  p->block = zp_block_of(cfg, zp_replicas(hyper), rank);
+  p->block.slots = hyper->slots;
+  p->block.fp32_gradients = hyper->fp32_gradients;
   zp_stage_params(cfg, p->at.pp, &first, &n);
   p->lay.cap_flats = p->lay.cap_spots = n;
   p->lay.flat = calloc((size_t)n + 1, sizeof *p->lay.flat);
   p->lay.spot = calloc((size_t)n + 1, sizeof *p->lay.spot);
   if (p->lay.flat == NULL || p->lay.spot == NULL ||
+      zp_block_align(&p->block, zp_entry_align(hyper->entry_align, cfg->precision)) != 0 ||
       zp_layout_build(&p->block.cfg, p->at.pp, &p->lay) != 0)
     return zp_fail(err, ZP_E_MEMORY, rank, "no memory for the layout of rank %d.", (int)rank);
   p->n = zp_rank_program_need(&p->block, &p->lay, ZP_PHASE_STEP);
@@ -70,10 +73,11 @@ int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t replicas, i
   return 0;
 }
 
-void zp_rank_plan_gradients(zp_rank_plan *p, int32_t fp32_gradients)
+int zp_rank_plan_device(const zp_rank_plan *p, zp_device_memory *m)
 {
-  p->block.fp32_gradients = fp32_gradients;
-  sum_memory(p);
+  zp_config own = p->block.cfg;
+  own.params = p->block.job->params; /* gradients have no padding */
+  return zp_device_memory_of(&own, &p->lay, p->block.slots, p->block.fp32_gradients, m);
 }
 
 static int check_length(const zp_rank_plan *p, int32_t phase, int64_t n, zp_error *err)
@@ -100,12 +104,12 @@ int zp_rank_plan_phase(zp_rank_plan *p, int32_t phase, zp_error *err)
   return 0;
 }
 
-int zp_rank_plan_holds(const zp_config *cfg, int32_t replicas, zp_error *err)
+int zp_rank_plan_holds(const zp_config *cfg, const zp_hyper *hyper, zp_error *err)
 {
   int status = 0;
   for (int32_t s = 0; s < cfg->pp && status == 0; s++) {
     zp_rank_plan p;
-    status = zp_rank_plan_open(&p, cfg, replicas, zp_rank_of(cfg, (zp_coord){s, 0, 0}), err);
+    status = zp_rank_plan_open(&p, cfg, hyper, zp_rank_of(cfg, (zp_coord){s, 0, 0}), err);
     for (int32_t phase = 0; phase < ZP_PHASES && status == 0; phase++)
       status = check_length(&p, phase, zp_rank_program_need(&p.block, &p.lay, phase), err);
     zp_rank_plan_close(&p);
@@ -113,17 +117,12 @@ int zp_rank_plan_holds(const zp_config *cfg, int32_t replicas, zp_error *err)
   return status;
 }
 
-void zp_rank_plan_slots(zp_rank_plan *p, int32_t slots)
-{
-  p->block.slots = slots;
-  sum_memory(p);
-}
-
 void zp_rank_plan_close(zp_rank_plan *p)
 {
   free(p->lay.flat);
   free(p->lay.spot);
   free(p->op);
+  zp_block_close(&p->block);
   memset(p, 0, sizeof *p);
 }
 
@@ -146,12 +145,16 @@ void zp_rank_plan_runs(const zp_rank_plan *p, int32_t k,
     const int64_t part = zp_part(f, b), first = b * f->capacity + owner * part;
     const int64_t end = first + part < f->numel ? first + part : f->numel;
     int64_t e = first;
-    while (e < end) {
+    while (e < end && i >= 0) {
       const zp_spot *s = &p->lay.spot[i];
       const int32_t j = p->lay.first_param + i;
-      const int64_t last = s->start + p->block.cfg.params[j].numel;
-      if (s->flat != k || last <= e) {
+      const int64_t last = s->start + p->block.job->params[j].numel;
+      if (s->flat != k || last <= e) { /* or behind it, in its padding */
         i--;
+        continue;
+      }
+      if (e < s->start) {
+        e = s->start;
         continue;
       }
       const int64_t stop = last < end ? last : end;

@@ -14,11 +14,11 @@
 
 typedef struct zp_rank_plan {
   int32_t rank;
-  zp_coord at; /* in the configuration */
-  zp_block_rank block;
-  zp_layout lay; /* of block.cfg */
-  zp_op *op;     /* the program that was written last, or NULL */
-  int64_t n;     /* its length; before, that of STEP */
+  zp_coord at;         /* in the configuration */
+  zp_block_rank block; /* its numels are flat sizes (PART-2); those of entries: block.job */
+  zp_layout lay;       /* of block.cfg */
+  zp_op *op;           /* the program that was written last, or NULL */
+  int64_t n;           /* its length; before, that of STEP */
   struct {
     int64_t ops, bytes; /* bytes sent under direct exchange, without exchanges in pp */
   } ledger[ZP_PHASES][ZP_ALL_GROUPS]; /* of the programs that were written */
@@ -26,25 +26,22 @@ typedef struct zp_rank_plan {
   int64_t program, total; /* bytes: of all phases' programs; with memory */
 } zp_rank_plan;
 
-/* Fills *p for a rank of the valid configuration cfg with so many replicas (zp_block_check),
- * without a program. cfg outlives it. The caller closes it in any case. 0, or ZP_E_MEMORY in
- * *err. */
-int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, int32_t replicas, int32_t rank,
+/* Fills *p for a rank of the valid configuration cfg, without a program. Of *hyper it reads
+ * replicas, entry_align, slots and fp32_gradients, which zp_block_check and zp_block_check_align
+ * have accepted. cfg outlives it. The caller closes it in any case. 0, or ZP_E_MEMORY in *err. */
+int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, const zp_hyper *hyper, int32_t rank,
                       zp_error *err);
 void zp_rank_plan_close(zp_rank_plan *p);
 
-/* Plans for so many bucket slots, as in zp_hyper. */
-void zp_rank_plan_slots(zp_rank_plan *p, int32_t slots);
-/* Chooses the dtype of gradients as zp_hyper.fp32_gradients does, which is 0 after opening; before
- * a program is written. spec: RED-1 */
-void zp_rank_plan_gradients(zp_rank_plan *p, int32_t fp32_gradients);
+/* What the CUDA engine has beside p->memory. 0, or -1 without memory. */
+int zp_rank_plan_device(const zp_rank_plan *p, zp_device_memory *m);
 
 /* Writes the program of a phase into p->op, and its sums into p->ledger. 0, or in *err ZP_E_MEMORY,
  * or ZP_E_REFUSED for a program that cannot be held. */
 int zp_rank_plan_phase(zp_rank_plan *p, int32_t phase, zp_error *err);
 
 /* Can all programs of all ranks be held? 0, or a status as of zp_rank_plan_phase. */
-int zp_rank_plan_holds(const zp_config *cfg, int32_t replicas, zp_error *err);
+int zp_rank_plan_holds(const zp_config *cfg, const zp_hyper *hyper, zp_error *err);
 
 /* A run of the shard map: elements of one entry that lie together in one part of a rank's shard.
  * spec: PART-6 */

@@ -111,7 +111,7 @@ void zp_settings_add_config(zp_settings *s, const zp_config *c, uint64_t names)
   zp_settings_add(s, "hash of the entries' names", "%016" PRIx64, names);
 }
 
-void zp_settings_add_hyper(zp_settings *s, const zp_hyper *h)
+void zp_settings_add_hyper(zp_settings *s, const zp_hyper *h, int32_t precision)
 {
   const zp_scaler *c = &h->scaler;
   char name[64];
@@ -128,7 +128,7 @@ void zp_settings_add_hyper(zp_settings *s, const zp_hyper *h)
     }
   }
   zp_settings_add(s, "replicas", "%d", (int)zp_replicas(h));
-  zp_settings_add(s, "entry_align", "%d", (int)zp_entry_align(h));
+  zp_settings_add(s, "entry_align", "%d", (int)zp_entry_align(h->entry_align, precision));
   zp_settings_add(s, "slots", "%d", (int)h->slots);
   zp_settings_add(s, "fp32_gradients", "%d", (int)h->fp32_gradients);
   add_real(s, "clip", h->clip);

@@ -24,9 +24,10 @@ void zp_settings_begin(zp_settings *s, const char *program);
 void zp_settings_add(zp_settings *s, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Append what an engine depends on; names: a hash of the entries' names, in order. */
+/* Append what an engine depends on; names: a hash of the entries' names, in order; precision: of
+ * the configuration. */
 void zp_settings_add_config(zp_settings *s, const zp_config *c, uint64_t names);
-void zp_settings_add_hyper(zp_settings *s, const zp_hyper *h);
+void zp_settings_add_hyper(zp_settings *s, const zp_hyper *h, int32_t precision);
 
 /* Compares this rank's settings with rank 0's: ZP_OK, or ZP_E_MISMATCH in *err, which names rank
  * and each setting that differs, with both values. */

@@ -123,11 +123,10 @@ typedef struct zp_observed_run {
 /* What is timed: a step of a valid configuration, which a machine executes. */
 typedef struct zp_time_job {
   const zp_config *cfg;
-  int32_t replicas, native; /* native: the engine's default instead of `ordered` (RED-7) */
+  const zp_hyper *hyper;    /* of it: replicas, entry_align, slots, fp32_gradients */
+  int32_t native;           /* the engine's default instead of `ordered` (RED-7) */
   int32_t partial;          /* 1: the engine's option partial_gather */
-  int32_t slots;            /* as in zp_hyper */
   int32_t offload;          /* masters and moments are in host memory (OPT-5) */
-  int32_t fp32_gradients;   /* as in zp_hyper */
   int64_t tokens;           /* of a micro-batch */
   int64_t activation_bytes; /* that a stage sends for a micro-batch */
   const char *machine;      /* a file, or NULL: the one that is built in */

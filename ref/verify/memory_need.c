@@ -10,9 +10,7 @@ int zp_simulation_need(const zp_config *cfg, const zp_hyper *hyper, double per_e
   for (int32_t s = 0; s < cfg->pp; s++) {
     zp_rank_plan p;
     const int32_t rank = zp_rank_of(cfg, (zp_coord){s, 0, 0});
-    const int status = zp_rank_plan_open(&p, cfg, zp_replicas(hyper), rank, err);
-    if (status == 0) zp_rank_plan_gradients(&p, hyper->fp32_gradients);
-    if (status == 0) zp_rank_plan_slots(&p, hyper->slots);
+    const int status = zp_rank_plan_open(&p, cfg, hyper, rank, err);
     sum += (double)p.total * cfg->dp * cfg->tp;
     zp_rank_plan_close(&p);
     if (status != 0) return status;

@@ -50,7 +50,7 @@ static void describe(const zp_training *job, zp_settings *s)
   for (int32_t j = 0; j < job->cfg->n_params; j++)
     names = XXH3_64bits_withSeed(r->names[j], strlen(r->names[j]), names);
   zp_settings_add_config(s, job->cfg, names);
-  zp_settings_add_hyper(s, &job->hyper->peak);
+  zp_settings_add_hyper(s, &job->hyper->peak, job->cfg->precision);
   zp_settings_add(s, "schedule", "%s", zp_lr_schedule_text(&job->hyper->schedule, text));
 }
 

@@ -164,12 +164,11 @@ zp_verify *zp_verify_start(const zp_config *cfg, const zp_train_hyper *hyper,
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 /* Of one run: its ranks, activations, and the gradients of each replica. The oracle takes less. */
-static int run_need(const zp_config *cfg, int32_t replicas, const zp_gpt_shape *shape,
+static int run_need(const zp_config *cfg, const zp_hyper *hyper, const zp_gpt_shape *shape,
                     double *bytes, zp_error *err)
 {
   *bytes = zp_gpt_activation_bytes(shape, cfg);
-  const zp_hyper hyper = {.replicas = replicas};
-  return zp_simulation_need(cfg, &hyper, 4.0 * cfg->dp, bytes, err);
+  return zp_simulation_need(cfg, hyper, 4.0 * cfg->dp, bytes, err);
 }
 
 /* Inserts a run into the list of the largest ones. */
@@ -183,22 +182,24 @@ static void insert(double *largest, int32_t n, double bytes)
   }
 }
 
-int zp_train_need(const zp_config *cfg, int32_t replicas, const zp_gpt_shape *shape, int32_t verify,
-                  double *bytes, zp_error *err)
+int zp_train_need(const zp_config *cfg, const zp_hyper *hyper, const zp_gpt_shape *shape,
+                  int32_t verify, double *bytes, zp_error *err)
 {
+  zp_hyper alone = *hyper; /* of the runs that verify */
   double need, largest[THREADS_MAX + 1] = {0}, end = 0;
   zp_verify *v = verify ? calloc(1, sizeof *v) : NULL;
-  int status = run_need(cfg, replicas, shape, &need, err);
+  int status = run_need(cfg, hyper, shape, &need, err);
   if (status == 0 && verify && (v == NULL || add_jobs(v, cfg, shape)))
     status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to verify");
   insert(largest, threads_of() + 1, need);
+  alone.replicas = 1;
   /* each run leaves its masters, moments and parameters */
   for (int32_t j = 0; j < cfg->n_params; j++)
     end += (double)cfg->params[j].numel *
            (double)(3 * (int64_t)sizeof(float) + zp_dtype_bytes(zp_entry_dtype(cfg, j)));
   *bytes += v != NULL ? end * (v->jobs + 1) : 0;
   for (int32_t i = 0; v != NULL && i < v->jobs && status == 0; i++) {
-    status = run_need(&v->job[i].cfg, 1, shape, &need, err);
+    status = run_need(&v->job[i].cfg, &alone, shape, &need, err);
     insert(largest, threads_of() + 1, need);
   }
   for (int32_t i = 0; i <= threads_of(); i++) *bytes += largest[i];

@@ -29,8 +29,8 @@ zp_verify *zp_verify_start(const zp_config *cfg, const zp_train_hyper *hyper,
 void zp_verify_wait(zp_verify *v, int32_t stop, void (*progress)(int32_t done, int32_t runs));
 /* Adds to *bytes an upper bound of what a run takes in simulation, and with verify those beside it.
  * 0, or a negative status. */
-int zp_train_need(const zp_config *cfg, int32_t replicas, const zp_gpt_shape *shape, int32_t verify,
-                  double *bytes, zp_error *err);
+int zp_train_need(const zp_config *cfg, const zp_hyper *hyper, const zp_gpt_shape *shape,
+                  int32_t verify, double *bytes, zp_error *err);
 /* The runs: 0 is the oracle's. */
 int32_t zp_verify_runs(const zp_verify *v);
 const zp_verify_run *zp_verify_run_at(const zp_verify *v, int32_t i);

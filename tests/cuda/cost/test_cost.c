@@ -272,8 +272,9 @@ static zp_time_report time_of(int32_t stage, int32_t dp, int64_t mb, int32_t sum
                          .n_params = 4,
                          .optgroups = 1,
                          .params = params};
+  const zp_hyper hyper = {0};
   const zp_time_job job = {.cfg = &cfg,
-                           .replicas = 1,
+                           .hyper = &hyper,
                            .native = sums == 0,
                            .offload = offload,
                            .tokens = 64,

@@ -199,7 +199,8 @@ json flags_override_the_file '.config.dp == 3 and .config.pp == 2' \
   plan --json --config "$tmp/c.json" --dp 3
 
 # Entries of two dtypes are two flat groups; their parameters take 4·4 and 8·2 bytes.
-mixed='{"stage":2,"precision":"bf16","params":[{"numel":8},{"numel":4,"fp32":true}]}'
+mixed='{"stage":2,"entry_align":1,"precision":"bf16",
+  "params":[{"numel":8},{"numel":4,"fp32":true}]}'
 printf '%s' "$mixed" >"$tmp/c.json"
 json entries_of_two_dtypes_are_two_flat_groups '.rank[0] | .memory.parameters == 32 and
   [.flats[] | [.dtype, .elements]] == [["fp32", 4], ["bf16", 8]]' \

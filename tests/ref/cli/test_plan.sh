@@ -10,7 +10,7 @@ cat >"$tmp/mixed.json" <<'X'
   {"numel":12,"stage":1,"expert":true},{"numel":10,"stage":2,"tied":0},
   {"numel":3,"stage":2,"tied":1},{"numel":3,"stage":2,"frozen":true}]}
 X
-printf '{"dp":2,"params":[{"numel":5}]}' >"$tmp/five.json"
+printf '{"dp":2,"entry_align":1,"params":[{"numel":5}]}' >"$tmp/five.json"
 for stage in 0 1 2; do
   for reduce in ordered exact; do
     expect 0 'all invariants hold' "check_mixed_stage_${stage}_$reduce" \
@@ -131,6 +131,21 @@ expect 0 'bucket 0: 5 elements, padded to 6, parts of 3' shards_table \
   plan --rank 1 --shards --config "$tmp/five.json"
 expect 0 '  0 +0 +2 +0 +p0 +3$' shards_table_has_the_run \
   plan --rank 1 --shards --config "$tmp/five.json"
+# Entries of 5 and 3 elements, aligned by default to 128 bytes: 64 bf16 elements. The second lies
+# first in the flat group, and each rank owns one, with its padding; gathers write parameters where
+# they are used, 128 elements, and need no scratch. The padding is no part of the map. spec: PART-2
+aligned='{"dp":2,"params":[{"numel":5},{"numel":3}]}'
+printf '%s' "$aligned" >"$tmp/aligned.json"
+json entries_are_aligned_by_default '.config.entry_align == 64 and .rank[0].memory.parameters == 256
+  and ([.rank[0].entries[] | [.start, .numel]] == [[64, 5], [0, 3]]) and
+  .rank[0].flats[0].elements == 128' plan --json --rank 0 --config "$tmp/aligned.json"
+for rank in 0 1; do
+  json "padding_is_in_no_shard_map_$rank" ".rank[0].shard_map[0].runs | length == 1 and
+    .[0] == {entry: (1 - $rank), name: .[0].name, offset: 0, count: [3, 5][$rank], bucket: 0,
+      shard_offset: 0}" plan --json --rank $rank --config "$tmp/aligned.json"
+done
+expect 0 'all invariants hold' check_aligned plan --check --config "$tmp/aligned.json"
+expect 2 'entry-align.*allowed is 0 to 4096' entry_align_out_of_range plan --entry-align 4097
 expect 0 '^Warning: exact sums of 72 bytes an element take 432 B of rank 0' \
   exact_sums_of_all_elements_are_warned_of plan --config "$tmp/five.json" --stage 1 --reduce exact
 json the_warning_is_in_json '.rank[0].warning | startswith("exact sums of 72 bytes")' \
@@ -177,7 +192,7 @@ verdict $? refusal_of_a_long_program_writes_no_file
 expect 0 '67108864' help_states_the_limit plan --help
 expect 0 '33554432' help_states_the_limit_of_check plan --help
 cat >"$tmp/long.json" <<'Y'
-{"micro_batches":1048576,"bucket":1,"params":[{"numel":18}]}
+{"micro_batches":1048576,"bucket":1,"entry_align":1,"params":[{"numel":18}]}
 Y
 for how in "" --json; do
   timeout 600 "$zp" plan --check $how --config "$tmp/long.json" >"$tmp/out" 2>"$tmp/err"

@@ -25,6 +25,14 @@ final --fp32-norms --dp 2 --micro-batches 6 --steps 2 --save "$tmp/norms" >"$tmp
 rest=$(final --fp32-norms --dp 3 --micro-batches 4 --pp 2 --steps 2 --load "$tmp/norms")
 [ -n "$whole" ] && [ "$whole" = "$rest" ]
 verdict $? fp32_norms_continue_from_a_file "$whole, $rest, $(cat "$tmp/err")"
+# No result depends on where entries start in flat groups, nor does a checkpoint. spec: PART-2
+for align in 1 3 4096; do
+  whole_here=$(final --fp32-norms --dp 2 --micro-batches 6 --entry-align $align)
+  rest=$(final --fp32-norms --dp 2 --micro-batches 6 --steps 2 --load "$tmp/norms" \
+    --entry-align $align)
+  [ -n "$whole" ] && [ "$whole" = "$whole_here" ] && [ "$whole" = "$rest" ]
+  verdict $? "entry_alignment_changes_no_bit_$align" "$whole, $whole_here, $rest"
+done
 expect 0 'note: fp32_norms is false and was true' fp32_norms_load_as_bf16 $norms --steps 1 \
   --load "$tmp/norms"
 json six_other_topologies '.verify.topologies_equal >= 6 and .verify.ledgers_agree' \

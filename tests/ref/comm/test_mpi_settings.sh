@@ -72,6 +72,7 @@ beside differs "--replicas 2" replicas 2 1
 beside differs "--micro-batches 3" micro_batches 3 6
 beside differs "--bucket 500" bucket 500 4096
 beside differs "--align 4" align 4 1
+beside differs "--entry-align 4" entry_align 4 64
 beside differs "--slots 3" slots 3 0
 beside differs "--precision fp16" precision fp16 bf16
 beside differs "--reduce ordered" reduce ordered exact

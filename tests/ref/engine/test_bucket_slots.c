@@ -56,10 +56,10 @@ static int64_t largest(const zp_layout *lay, int32_t precision)
 
 static int32_t check_rank(const zp_case *c, int32_t rank, int32_t wanted)
 {
+  const zp_hyper hyper = {.replicas = c->replicas, .entry_align = 1, .slots = wanted};
   static zp_error err;
   zp_rank_plan p;
-  cr_assert_eq(zp_rank_plan_open(&p, &c->cfg, c->replicas, rank, &err), 0, "%s", err.text);
-  zp_rank_plan_slots(&p, wanted);
+  cr_assert_eq(zp_rank_plan_open(&p, &c->cfg, &hyper, rank, &err), 0, "%s", err.text);
   const int32_t slots = zp_slot_count(&p.block.cfg, &p.lay, wanted);
   cr_assert_eq(zp_rank_plan_phase(&p, ZP_PHASE_STEP, &err), 0, "%s", err.text);
   cr_assert(p.lay.n_flats <= FLATS);

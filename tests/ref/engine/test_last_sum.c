@@ -54,12 +54,14 @@ Test(last_sum, of_each_bucket_with_a_mean_one_op_is_marked_the_last_that_sums_it
 {
   static zp_case c;
   static zp_error err;
+  zp_hyper hyper;
   int64_t sums[ZP_WHAT_REPLICA + 1] = {0};
   for (uint64_t i = 0; i < CASES; i++) {
     zp_fuzz_random(11, i, &c);
+    zp_case_hyper(&c, &hyper);
     for (int32_t r = 0; r < zp_world(&c.cfg); r++) {
       zp_rank_plan p;
-      cr_assert_eq(zp_rank_plan_open(&p, &c.cfg, c.replicas, r, &err), 0, "%s", err.text);
+      cr_assert_eq(zp_rank_plan_open(&p, &c.cfg, &hyper, r, &err), 0, "%s", err.text);
       cr_assert_eq(zp_rank_plan_phase(&p, ZP_PHASE_STEP, &err), 0, "%s", err.text);
       check_rank(&p, sums);
       zp_rank_plan_close(&p);
