@@ -209,14 +209,18 @@ static int check_memory(const zp_time_job *job, zp_time_report *o, zp_error *err
   int64_t ops = 0;
   for (int32_t stage = 0; stage < job->cfg->pp; stage++) {
     zp_rank_plan p;
+    zp_device_memory device = {0};
     const int32_t rank = zp_rank_of(job->cfg, (zp_coord){.pp = stage});
     const int status = zp_rank_plan_open(&p, job->cfg, job->hyper, rank, err);
     ops += status ? 0 : p.n;
     if (job->offload) p.memory.state = 0;
-    if (!status && o->needs < (double)zp_memory_total(&p.memory))
-      o->needs = (double)zp_memory_total(&p.memory);
+    const int no = !status && zp_device_memory_of(&p.block, &p.lay, &device);
+    const int64_t needs =
+        zp_device_memory_total(&p.memory, &device) + (job->native ? device.native : 0);
+    if (o->needs < (double)needs) o->needs = (double)needs;
     zp_rank_plan_close(&p);
     if (status) return status;
+    if (no) return no_memory(err);
   }
   if (job->cfg->stage < 2 && ops > WINDOW_OPS)
     return zp_fail(err, ZP_E_REFUSED, -1,

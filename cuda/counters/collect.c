@@ -98,7 +98,7 @@ static void add_memories(const zp_counted_rank *w, zp_counters *c)
   add_memory(c, "reduced sums", p->reduced, a->reduced);
   add_memory(c, "mean gradient", p->mean, a->mean);
   add_memory(c, "masters and moments", offload ? 0 : p->state, a->state);
-  add_memory(c, "scratch of one bucket", p->scratch, a->scratch);
+  add_memory(c, "scratch of one bucket", p->scratch - w->device.limbs, a->scratch);
   add_memory(c, "staged gradients", w->device.early, w->allocated.staging);
   add_memory(c, "messages", -1, w->allocated.messages);
   add_memory(c, "more scratch", more, w->allocated.sums);

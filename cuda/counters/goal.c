@@ -8,10 +8,7 @@
  *     exact, fp16 gradients               12 / D                      2 + 24 / D
  *
  * Beside them b for the whole rank: (slots + 2) buckets of fp32, and the room for gradients that
- * come before their turn. Exact sums also need one bucket's sums as limbs, 72 bytes an element of
- * the rank's part of it, in which tied sums are added; they are allocated in any case. b has room
- * for them where D is 8 or more, and with fp32 gradients, which take more of the slots, where it is
- * 13 or more; at smaller D the goal is exceeded by less than these limbs. */
+ * come before their turn. */
 #include "../../ref/engine/bucket_slots.h"
 #include "../../ref/engine/window.h"
 #include "counters.h"
@@ -34,21 +31,11 @@ static double of_entry(const zp_counters_job *job, const zp_layout *lay, int32_t
   return p + (12 + (double)zp_kept_sum_bytes(c->stage, c->reduce, dtype)) / D;
 }
 
-/* Of a bucket's sums as limbs, beyond the fp32 that other sums take. */
-static int64_t limbs_of(const zp_config *own, const zp_layout *lay)
-{
-  zp_config fp32 = *own;
-  fp32.reduce = ZP_ORDERED;
-  return zp_scratch_need(own, lay).recv - zp_scratch_need(&fp32, lay).recv;
-}
-
 zp_count_goal zp_counters_goal(const zp_counters_job *job, const zp_config *own,
                                const zp_layout *lay, int64_t early)
 {
   const int32_t slots = own->stage == 2 ? zp_slot_count(own, lay, job->hyper->slots) : 0;
-  zp_count_goal g = {.known = is_known(job),
-                     .allowance = (slots + 2) * own->bucket * 4 + early,
-                     .limbs = limbs_of(own, lay)};
+  zp_count_goal g = {.known = is_known(job), .allowance = (slots + 2) * own->bucket * 4 + early};
   for (int32_t i = 0; i < lay->n_params; i++) {
     const double numel = (double)job->cfg->params[lay->first_param + i].numel;
     g.params += numel;

@@ -242,8 +242,10 @@ static int read_layout(zp_counted_rank *w)
   const zp_layout *lay = zp_cuda_layout_of(w->e);
   for (int32_t i = 0; i < lay->n_params; i++) w->params += cfg->params[lay->first_param + i].numel;
   for (int32_t k = 0; k < lay->n_flats; k++) w->buckets += zp_buckets(&lay->flat[k]);
-  if (zp_device_memory_of(&b.cfg, lay, h->slots, h->fp32_gradients, &w->device)) return __LINE__;
+  b.slots = h->slots;
+  b.fp32_gradients = h->fp32_gradients;
   if (zp_block_align(&b, zp_entry_align(h->entry_align, cfg->precision))) return __LINE__;
+  if (zp_device_memory_of(&b, lay, &w->device)) return __LINE__;
   w->planned = zp_memory_of(&b.cfg, lay, h->slots, h->fp32_gradients);
   w->allocated = zp_cuda_memory_of(w->e);
   w->goal = zp_counters_goal(w->run->job, &b.cfg, lay, w->device.early);

@@ -266,12 +266,14 @@ static int64_t planned(const bench *b, const zp_hyper *h)
   const zp_layout *lay = zp_cuda_layout_of(b->e);
   zp_device_memory device;
   zp_memory m;
-  if (zp_device_memory_of(&block.cfg, lay, h->slots, h->fp32_gradients, &device)) return -1;
+  block.slots = h->slots;
+  block.fp32_gradients = h->fp32_gradients;
   if (zp_block_align(&block, zp_entry_align(h->entry_align, b->cfg.precision))) return -1;
+  if (zp_device_memory_of(&block, lay, &device)) return -1;
   m = zp_memory_of(&block.cfg, lay, h->slots, h->fp32_gradients);
   zp_block_close(&block);
   /* offload: masters and moments are in host memory */
-  return zp_memory_total(&m) + device.early + device.native - (b->offload ? m.state : 0);
+  return zp_device_memory_total(&m, &device) + device.native - (b->offload ? m.state : 0);
 }
 
 static int64_t allocated(const bench *b)

@@ -181,8 +181,7 @@ static int compare_alignment(zp_diff_rank *w, const zp_layout *lay)
 }
 
 /* Slots and scratch take at most two buckets more than there are slots, 4 bytes an element. Left
- * out are scratch for the limbs of a part, and for sums of several ranks that are added one by one.
- * STRM-2 */
+ * out is scratch for sums of several ranks that are added one by one, or as limbs. STRM-2 */
 static int compare_slots(zp_diff_rank *w, const zp_config *sized, const zp_cuda_memory *m)
 {
   const zp_config *c = w->t->cfg;
@@ -190,8 +189,7 @@ static int compare_slots(zp_diff_rank *w, const zp_config *sized, const zp_cuda_
   const int64_t slots = zp_slot_count(sized, lay, w->t->hyper->slots);
   const int64_t most = (slots + 2) * zp_slot_elements(lay) * 4;
   const int64_t bytes = m->planned.slots + m->planned.scratch + m->sums;
-  if (c->stage < 2 || c->reduce == ZP_EXACT || c->tied_keys > 0 || c->sequence_parallel ||
-      zp_replicas(w->t->hyper) > 1)
+  if (c->stage < 2 || c->tied_keys > 0 || c->sequence_parallel || zp_replicas(w->t->hyper) > 1)
     return 0;
   return bytes <= most ? 0 : wrong(w, "STRM-2", "memory for slots and scratch; at most", most);
 }
@@ -211,6 +209,7 @@ int zp_diff_compare_allocation(zp_diff_rank *w)
   const int64_t ring = early.bytes;
   zp_early_close(&early);
   if (w->t->now.offload) want.state = 0; /* it is in host memory */
+  want.scratch -= zp_device_spare_limbs(&zp_sim_rank(w->t->ref.sim, w->rank)->block, lay);
   if (memcmp(&m.planned, &want, sizeof want)) return wrong(w, "STEP-1", "planned memory", 0);
   if (compare_alignment(w, lay)) return -1;
   if (compare_slots(w, &zp_sim_rank(w->t->ref.sim, w->rank)->block.cfg, &m)) return -1;

@@ -59,12 +59,12 @@ static json_t *json_host(const zp_counters *c)
 
 static json_t *json_goal(const zp_count_goal *g)
 {
-  static const char *const names[] = {"within", "within_limbs", "exceeds"};
+  static const char *const names[] = {"within", "exceeds"};
   const zp_count_verdict verdict = zp_counters_goal_verdict(g);
   if (verdict == ZP_COUNT_NO_GOAL) return json_null();
-  return json_pack("{s:i,s:f,s:f,s:I,s:I,s:I,s:s}", "rank", (int)g->rank, "parameters", g->params,
-                   "bytes", g->bytes, "b", (json_int_t)g->allowance, "limbs", (json_int_t)g->limbs,
-                   "used", (json_int_t)g->used, "verdict", names[verdict]);
+  return json_pack("{s:i,s:f,s:f,s:I,s:I,s:s}", "rank", (int)g->rank, "parameters", g->params,
+                   "bytes", g->bytes, "b", (json_int_t)g->allowance, "used", (json_int_t)g->used,
+                   "verdict", names[verdict]);
 }
 
 static json_t *json_memory(const zp_counters *c)

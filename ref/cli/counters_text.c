@@ -15,7 +15,7 @@ static const char *verdict(double value, double limit)
 
 static const char *goal_verdict(const zp_count_goal *g)
 {
-  static const char *const names[] = {"within", "+limbs", "EXCEEDS", "-"};
+  static const char *const names[] = {"within", "EXCEEDS", "-"};
   return names[zp_counters_goal_verdict(g)];
 }
 
@@ -169,12 +169,10 @@ static void print_goal(const zp_count_goal *g)
 {
   const zp_count_verdict verdict = zp_counters_goal_verdict(g);
   if (verdict == ZP_COUNT_NO_GOAL) return;
-  printf("    of rank %-16d %10.4f %10s %14s %14lld; goal: %.4f and b, %lld bytes: %s",
+  printf("    of rank %-16d %10.4f %10s %14s %14lld; goal: %.4f and b, %lld bytes: %s\n",
          (int)g->rank, (double)g->used / g->params, "", "", (long long)g->used,
          g->bytes / g->params, (long long)g->allowance,
          verdict == ZP_COUNT_WITHIN ? "within" : "EXCEEDS");
-  if (verdict == ZP_COUNT_WITHIN_LIMBS) printf("; within with %lld of limbs", (long long)g->limbs);
-  printf("\n");
 }
 
 static void print_memory(const zp_counters *c)

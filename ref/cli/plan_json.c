@@ -157,11 +157,11 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_rank_plan
                                 (json_int_t)p->memory.mean, "state", (json_int_t)p->memory.state,
                                 "scratch", (json_int_t)p->memory.scratch, "program",
                                 (json_int_t)p->program, "total", (json_int_t)p->total));
-  if (zp_rank_plan_device(p, &m) == 0)
+  if (zp_device_memory_of(&p->block, &p->lay, &m) == 0)
     json_object_set_new(json_object_get(rank, "memory"), "device",
-                        json_pack("{s:I, s:I, s:I}", "early", (json_int_t)m.early, "native",
-                                  (json_int_t)m.native, "total",
-                                  (json_int_t)(zp_memory_total(&p->memory) + m.early)));
+                        json_pack("{s:I, s:I, s:I, s:I}", "early", (json_int_t)m.early, "limbs",
+                                  (json_int_t)m.limbs, "native", (json_int_t)m.native, "total",
+                                  (json_int_t)zp_device_memory_total(&p->memory, &m)));
   if (zp_plan_warning(cfg, p, warning) != NULL)
     json_object_set_new(rank, "warning", json_string(warning));
   if (ops != NULL) json_object_set_new(rank, "communications", ops);

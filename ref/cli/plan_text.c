@@ -34,18 +34,21 @@ static void print_header(const zp_options *o, const zp_config *cfg)
          zp_gradients_text(&o->hyper), zp_reduce_name(cfg->reduce), (long long)cfg->bucket, slots);
 }
 
-/* What the CUDA engine has on a GPU: all but the programs, and gradients before their turn. */
+/* What the CUDA engine has on a GPU: all but the programs and scratch for limbs, and gradients
+ * before their turn. */
 static void print_device(const zp_rank_plan *p)
 {
   const zp_config *cfg = &p->block.cfg;
   zp_device_memory m;
   int64_t n = 0, all;
   char text[32];
-  if (zp_rank_plan_device(p, &m)) return;
+  if (zp_device_memory_of(&p->block, &p->lay, &m)) return;
   for (int32_t i = 0; i < p->lay.n_params; i++)
     n += p->block.job->params[p->lay.first_param + i].numel;
-  all = zp_memory_total(&p->memory) + m.early;
+  all = zp_device_memory_total(&p->memory, &m);
   printf("  %-28s %12s\n", "gradients before their turn", bytes_text(m.early, text, sizeof text));
+  if (m.limbs > 0)
+    printf("  %-28s %12s\n", "limbs, not on a GPU", bytes_text(m.limbs, text, sizeof text));
   printf("  %-28s %12s", "total on a GPU", bytes_text(all, text, sizeof text));
   if (n > 0) printf(", %.3f bytes a parameter", (double)all / (double)n);
   printf("\n");

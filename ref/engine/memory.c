@@ -67,15 +67,32 @@ int64_t zp_memory_total(const zp_memory *m)
   return m->params + m->window + m->slots + m->reduced + m->mean + m->state + m->scratch;
 }
 
-int zp_device_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots,
-                        int32_t fp32_gradients, zp_device_memory *m)
+int64_t zp_device_spare_limbs(const zp_block_rank *b, const zp_layout *lay)
 {
+  zp_config floats = b->cfg;
+  if (!zp_is_packed(b->cfg.stage, b->cfg.reduce) || b->replicas > 1 || b->cfg.sequence_parallel)
+    return 0;
+  for (int32_t k = 0; k < lay->n_flats; k++)
+    if (lay->flat[k].tied >= 0) return 0;
+  floats.reduce = ZP_ORDERED;
+  return zp_scratch_need(&b->cfg, lay).recv - zp_scratch_need(&floats, lay).recv;
+}
+
+int zp_device_memory_of(const zp_block_rank *b, const zp_layout *lay, zp_device_memory *m)
+{
+  zp_config own = b->cfg;
   zp_early early;
-  const int failed = zp_early_open(&early, cfg, lay, fp32_gradients, 0);
-  *m = (zp_device_memory){.early = early.bytes};
+  own.params = b->job->params; /* gradients have no padding */
+  const int failed = zp_early_open(&early, &own, lay, b->fp32_gradients, 0);
+  *m = (zp_device_memory){.early = early.bytes, .limbs = zp_device_spare_limbs(b, lay)};
   zp_early_close(&early);
-  if (cfg->stage == 2)
-    m->native = zp_slot_count(cfg, lay, slots) *
-                (zp_slot_bytes(cfg, lay, 1) - zp_slot_bytes(cfg, lay, fp32_gradients));
+  if (b->cfg.stage == 2)
+    m->native = zp_slot_count(&b->cfg, lay, b->slots) *
+                (zp_slot_bytes(&b->cfg, lay, 1) - zp_slot_bytes(&b->cfg, lay, b->fp32_gradients));
   return failed;
+}
+
+int64_t zp_device_memory_total(const zp_memory *m, const zp_device_memory *device)
+{
+  return zp_memory_total(m) + device->early - device->limbs;
 }

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "../comm/block.h"
 #include "../plan/program.h"
 #include "hyper.h"
 
@@ -35,17 +36,24 @@ zp_memory zp_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots
 /* All of it. */
 int64_t zp_memory_total(const zp_memory *m);
 
-/* What a rank of the CUDA engine allocates on its device beside zp_memory and a few hundred bytes
- * of state, with options.early_bytes 0, without offload, and where no sum goes over tied stages,
- * replicas or tp. */
+/* In what a rank of the CUDA engine differs from zp_memory on its device, but for a few hundred
+ * bytes of state, with options.early_bytes 0, without offload, and where no sum goes over tied
+ * stages, replicas or tp. */
 typedef struct zp_device_memory {
-  int64_t early;  /* gradients that are announced before their turn (early.h) */
-  int64_t native; /* stage 2: what native sums, which NCCL adds in fp32, take in the slots beside
+  int64_t early;  /* more: gradients that are announced before their turn (early.h) */
+  int64_t native; /* more, if sums are native: NCCL adds fp32, which take more of the slots than
                      16-bit gradients */
+  int64_t limbs;  /* less, of scratch: what it receives of a bucket are contributions, which it adds
+                     to packed sums; the reference receives their sums, as limbs (SUM-8) */
 } zp_device_memory;
 
-/* As zp_memory_of. 0, or -1 without memory. */
-int zp_device_memory_of(const zp_config *cfg, const zp_layout *lay, int32_t slots,
-                        int32_t fp32_gradients, zp_device_memory *m);
+/* lay is the layout of a stage of b->cfg. 0, or -1 without memory. */
+int zp_device_memory_of(const zp_block_rank *b, const zp_layout *lay, zp_device_memory *m);
+
+/* zp_device_memory.limbs: 0 where sums go over tied stages, replicas or tp, as limbs. */
+int64_t zp_device_spare_limbs(const zp_block_rank *b, const zp_layout *lay);
+
+/* The sum of m without native sums; without more state than masters and moments. */
+int64_t zp_device_memory_total(const zp_memory *m, const zp_device_memory *device);
 
 #endif

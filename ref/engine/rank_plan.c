@@ -73,13 +73,6 @@ int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, const zp_hyper *hyp
   return 0;
 }
 
-int zp_rank_plan_device(const zp_rank_plan *p, zp_device_memory *m)
-{
-  zp_config own = p->block.cfg;
-  own.params = p->block.job->params; /* gradients have no padding */
-  return zp_device_memory_of(&own, &p->lay, p->block.slots, p->block.fp32_gradients, m);
-}
-
 static int check_length(const zp_rank_plan *p, int32_t phase, int64_t n, zp_error *err)
 {
   if (n <= ZP_RANK_PLAN_OPS) return 0;

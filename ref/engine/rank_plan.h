@@ -33,9 +33,6 @@ int zp_rank_plan_open(zp_rank_plan *p, const zp_config *cfg, const zp_hyper *hyp
                       zp_error *err);
 void zp_rank_plan_close(zp_rank_plan *p);
 
-/* What the CUDA engine has beside p->memory. 0, or -1 without memory. */
-int zp_rank_plan_device(const zp_rank_plan *p, zp_device_memory *m);
-
 /* Writes the program of a phase into p->op, and its sums into p->ledger. 0, or in *err ZP_E_MEMORY,
  * or ZP_E_REFUSED for a program that cannot be held. */
 int zp_rank_plan_phase(zp_rank_plan *p, int32_t phase, zp_error *err);

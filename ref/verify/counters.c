@@ -57,10 +57,8 @@ int64_t zp_counters_launch_bound(const zp_counters *c, const zp_config *cfg, int
 
 zp_count_verdict zp_counters_goal_verdict(const zp_count_goal *g)
 {
-  const double over = (double)(g->used - g->allowance) - g->bytes;
   if (!g->known) return ZP_COUNT_NO_GOAL;
-  if (over <= 0) return ZP_COUNT_WITHIN;
-  return over <= (double)g->limbs ? ZP_COUNT_WITHIN_LIMBS : ZP_COUNT_EXCEEDS;
+  return (double)(g->used - g->allowance) <= g->bytes ? ZP_COUNT_WITHIN : ZP_COUNT_EXCEEDS;
 }
 
 int32_t zp_counters_memory_agrees(const zp_counters *c)

@@ -66,14 +66,13 @@ typedef struct zp_count_memory {
 } zp_count_memory;
 
 /* The memory that a rank is to need at most, of device memory without messages between stages:
- * bytes + allowance; exact sums at stage 2: and limbs, where that is exceeded. */
+ * bytes + allowance. */
 typedef struct zp_count_goal {
   int32_t known; /* 0: none, in fp32, with offload, tied parameters, and exact sums
                   * at stages 0 and 1 */
   int32_t rank;
   double bytes, params; /* of the rank */
   int64_t allowance;    /* b: (slots + 2) buckets of fp32, and early_bytes */
-  int64_t limbs;        /* of a bucket's exact sums */
   int64_t used;         /* the peak */
 } zp_count_goal;
 
@@ -111,7 +110,6 @@ typedef struct zp_counters {
 /* A measured number beside its limit. */
 typedef enum zp_count_verdict {
   ZP_COUNT_WITHIN,
-  ZP_COUNT_WITHIN_LIMBS, /* memory: only with the limbs of a bucket */
   ZP_COUNT_EXCEEDS,
   ZP_COUNT_NO_GOAL
 } zp_count_verdict;

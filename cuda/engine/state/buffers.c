@@ -98,7 +98,8 @@ int zp_cuda_buffers_open_scratch(zp_cuda_buffers *b, zp_cuda_allocations *a)
   int64_t *use = &a->bytes.planned.scratch;
   if (partial > 0) ZP_TRY(zp_cuda_allocate(a, use, &b->partial, partial, 1));
   ZP_TRY(zp_cuda_allocate(a, use, &b->send, scratch.send, 1));
-  return zp_cuda_allocate_more(a, use, &b->recv, scratch.recv, members_bytes(p));
+  return zp_cuda_allocate_more(
+      a, use, &b->recv, scratch.recv - zp_device_spare_limbs(&p->block, &p->lay), members_bytes(p));
 }
 
 void zp_cuda_buffers_close(zp_cuda_buffers *b)

@@ -59,8 +59,6 @@ while read -r sums stage m gradients ratio launches memory; do
   esac
   case $memory in
   within) is "${at}:memory_is_within_its_goal" ".[$i].memory.goal | .used <= .bytes + .b" ;;
-  +limbs) is "${at}:memory_is_within_its_goal_and_limbs" \
-    ".[$i].memory.goal | .used > .bytes + .b and .used <= .bytes + .b + .limbs" ;;
   *) verdict 1 "${at}:memory_has_a_goal" "$memory" ;;
   esac
   is "${at}:the_bound_is_2B+2MB+10" \
