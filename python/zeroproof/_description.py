@@ -59,11 +59,12 @@ class Description:
     def __init__(self, model: torch.nn.Module, optimizer: Any, **settings: Any) -> None:
         self.settings = settings
         self.native, device = engine_of(settings["engine"])
-        if hasattr(model, "no_sync") or hasattr(model, "set_requires_gradient_sync"):
-            raise ValueError(
-                f"Engine: the model is a {type(model).__name__}: pass the model within it, as the "
-                "engine reduces gradients itself"
-            )
+        for name, part in model.named_modules():
+            if hasattr(part, "no_sync") or hasattr(part, "set_requires_gradient_sync"):
+                raise ValueError(
+                    f"Engine: {name or 'the model'} is a {type(part).__name__}: pass the model "
+                    "within it, as the engine reduces gradients itself"
+                )
         self.named = names_of(dict(model.named_parameters()))  # each shared Parameter once
         if not self.named:
             raise ValueError("Engine: the model has no parameters")

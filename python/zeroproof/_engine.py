@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import json
 import math
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 from . import _native
-from ._alarm import WAITS, Alarms
+from ._alarm import WAITS, Alarms, text_of
 
 DTYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}  # ZP_F32, ZP_BF16, ZP_F16
 NAME = 47  # bytes of an entry's name
@@ -45,6 +46,7 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_binding_watch": (None, [_pointer, ENTERING]),
     "zp_binding_engine": (_pointer, [_pointer]),
     "zp_binding_load": (_int, [_pointer, _text]),
+    "zp_binding_peek": (_int, [_text, _text, _long]),
     "zp_binding_why": (_int, [_pointer, ctypes.POINTER(_text)]),
     "zp_binding_get": (_int, [_pointer, ctypes.POINTER(_double), ctypes.POINTER(_long)]),
     "zp_binding_progress": (None, [_pointer, ctypes.POINTER(_long), ctypes.POINTER(_double)]),
@@ -140,7 +142,11 @@ class Transport:
             if not self.ended:  # gloo's threads use them until the process ends
                 for used in (work, self.group):
                     ctypes.pythonapi.Py_IncRef(ctypes.py_object(used))
-            self._why.value = self.alarms.explain(error).encode("utf-8", "replace")[:500]
+            try:
+                why = self.alarms.explain(error)
+            except BaseException as again:  # a second Ctrl-C while the other ranks are asked
+                why = text_of(again)
+            self._why.value = why.encode("utf-8", "replace")[:500]
             return 1
         finally:
             self.alarms.doing = doing
@@ -466,6 +472,15 @@ class Native:
     def leave(self) -> None:
         """Collective: ends communication. The memory remains as long as tensors refer to it."""
         self.check(self.lib.zp_binding_leave(self._binding))
+
+    def peek(self, folder: str) -> dict[str, Any]:
+        """What a checkpoint says of the run that saved it; {} if it cannot be read, of which load()
+        then says why."""
+        text = ctypes.create_string_buffer(1 << 14)
+        if self.lib.zp_binding_peek(folder.encode(), text, len(text)):
+            return {}
+        found: dict[str, Any] = json.loads(text.value)
+        return found
 
     def load(self, folder: str) -> None:
         self.check(self.lib.zp_binding_load(self._binding, folder.encode()))

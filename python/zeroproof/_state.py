@@ -32,6 +32,24 @@ TORCH: Mapping[str, Any] = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
 MASTER = "master"  # beside the moments, of parameters that are not fp32
 
 
+def why_not(engine: Engine, saved: Mapping[str, Any], other_batch: bool) -> str:
+    """Why a checkpoint that says this of its run (Native.peek) does not fit the engine, or ""."""
+    kinds = [one["kind"] for one in saved.get("hyper", {}).get("optim", [])]
+    if kinds and kinds != engine._kinds:
+        return (
+            f"the checkpoint has optimizers of kind {', '.join(kinds)}, and the engine has "
+            f"{', '.join(engine._kinds)}: make the engine with those of the checkpoint"
+        )
+    batch, was = engine.world * engine.micro_batches, saved.get("global_batch")
+    if was is not None and was != batch and not other_batch:
+        return (
+            f"the checkpoint's steps had {was} micro-batches, and this engine's have "
+            f"{engine.world} ranks x {engine.micro_batches} = {batch}: change micro_batches, or "
+            "pass other_batch=True to load()"
+        )
+    return ""
+
+
 # ---- From the engine -----------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from . import _state
 from ._alarm import Alarms, text_of
@@ -133,7 +134,7 @@ class Engine:
         if not together and int(os.environ.get("WORLD_SIZE", "1")) > 1:
             raise ValueError("Engine: call torch.distributed.init_process_group('gloo') before")
         self.rank = dist.get_rank(group) if together else 0
-        world = dist.get_world_size(group) if together else 1
+        self.world = world = dist.get_world_size(group) if together else 1
         self._own: dist.ProcessGroup | None = None
         if world > 1:
             ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
@@ -194,6 +195,7 @@ class Engine:
             if p.requires_grad:
                 self._hooks.append(p.register_post_accumulate_grad_hook(self._hook(j)))
         self._versions = [p._version for p in self._parameters]
+        self._hooks.append(register_optimizer_step_pre_hook(self._other_steps))
 
     def _make_optimizer(self, made: Description) -> None:
         self._kinds = [kind for kind, _ in made.groups]
@@ -228,7 +230,21 @@ class Engine:
     # ---- Checks ----------------------------------------------------------------------------------
 
     def _error(self, text: str) -> EngineError:
+        if self._alarms is not None and not self._alarms.verdict:
+            self._alarms.note(text)  # for the others, if the caller catches it and ends
         return EngineError(f"rank {self.rank}: {text}")
+
+    def _other_steps(self, optimizer: torch.optim.Optimizer, *_: Any) -> None:
+        """An optimizer of the caller's own is about to step."""
+        if isinstance(optimizer, EngineOptimizer):
+            return
+        names = {id(p): name for name, p in self._named.items()}
+        for p in (p for group in optimizer.param_groups for p in group["params"]):
+            if id(p) in names:
+                raise self._error(
+                    f"{type(optimizer).__name__}.step() would update {names[id(p)]}, which Engine "
+                    "updates: call engine.step(), and give schedulers engine.optimizer"
+                )
 
     def _name(self, j: int) -> str:
         return list(self._named)[j]
@@ -351,6 +367,10 @@ class Engine:
         self._open()
         if not self._inside:
             raise self._error("backward() outside `with engine.micro_batch():`")
+        if not isinstance(loss, torch.Tensor):
+            raise self._error(f"the loss is a {type(loss).__name__}; it must be a tensor")
+        if not loss.requires_grad:
+            raise self._error("the loss needs no gradient: no trained parameter is used in it")
         if loss.numel() != 1:
             raise self._error(f"the loss has shape {list(loss.shape)}: it must be one number")
         if loss.dtype == torch.float16:
@@ -360,6 +380,10 @@ class Engine:
         self._running = True
         try:
             scaled.backward()
+        except RuntimeError as error:
+            if "a second time" not in str(error):
+                raise
+            raise self._error("backward() of a loss whose gradients have been added") from error
         finally:
             self._running = False
         self._losses.append(float(loss.detach()))
@@ -442,13 +466,17 @@ class Engine:
         self._take_numbers(native)  # those of the next step, which load() gives back
         native.save(os.fspath(folder))
 
-    def load(self, folder: str | os.PathLike[str]) -> None:
+    def load(self, folder: str | os.PathLike[str], *, other_batch: bool = False) -> None:
         """Loads a checkpoint: parameters, optimizer state, loss scale, and the optimizers' numbers
-        and clip, which replace those of Engine()."""
+        and clip, which replace those of Engine(). It must have the same kinds of optimizers and,
+        unless other_batch, micro-batches of a step on all ranks."""
         native = self._between("load")
-        error = "" if os.path.isdir(folder) else f"there is no folder {os.fspath(folder)}"
+        error, saved = "" if os.path.isdir(folder) else f"there is no folder {folder}", {}
         if os.path.isfile(folder):
-            error = f"{os.fspath(folder)} is a file; load() takes a folder of save()"
+            error = f"{folder} is a file; load() takes a folder of save()"
+        elif not error and self.rank == 0:
+            saved = native.peek(os.fspath(folder))
+            error = _state.why_not(self, saved, other_batch)
         for r, text in enumerate(self._everyone(error)):
             if text:
                 raise EngineError(f"rank {r}: {text}")

@@ -1,5 +1,8 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../engine/checkpoint.h"
 
 #include "binding_internal.h"
 
@@ -96,6 +99,17 @@ void zp_binding_device(zp_binding *b, int32_t device,
   b->o.device = device;
   b->o.exchange = exchange;
   b->o.exchange_ctx = ctx;
+}
+
+int zp_binding_peek(const char *dir, char *text, int64_t size)
+{
+  int64_t step;
+  char *words = NULL;
+  zp_error err = {0};
+  int status = zp_ckpt_peek(dir, &step, &words, &err);
+  if (status == ZP_OK && snprintf(text, (size_t)size, "%s", words) >= size) status = ZP_E_FILE;
+  free(words);
+  return status;
 }
 
 int zp_binding_load(zp_binding *b, const char *dir)

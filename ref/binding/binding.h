@@ -53,6 +53,10 @@ int zp_binding_open(zp_binding *b, int (*all_gather)(void *, const void *, void 
                     int (*broadcast)(void *, void *, int64_t, int32_t), const char *(*why)(void *),
                     void (*alarm)(void *, int32_t, const char *), void *ctx);
 
+/* What the checkpoint in `dir` says of the run that saved it (engine_parts.h): a text of less than
+ * `size` bytes. ZP_OK, or a status: it is missing or damaged, or the text is longer. */
+int zp_binding_peek(const char *dir, char *text, int64_t size);
+
 /* As zp_engine_load: the checkpoint's hyperparameters become the description's. */
 int zp_binding_load(zp_binding *b, const char *dir);
 

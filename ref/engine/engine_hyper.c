@@ -1,6 +1,7 @@
 /* Hyperparameters in checkpoints: the manifest's member `workload` is the text of an object with
- * {"hyper": {"clip", "clip_eps", "optim": [{"kind", "lr", …}]}}, numbers as in C's %a. `train` adds
- * members of its own (ref/verify/train_hyper.c).
+ * {"hyper": {"clip", "clip_eps", "optim": [{"kind", "lr", …}]}}, numbers as in C's %a, and
+ * "global_batch", the micro-batches of a step on all ranks. `train` adds members of its own
+ * (ref/verify/train_hyper.c).
  * spec: CKPT-10, OPT-6 */
 #include <jansson.h>
 #include <math.h>
@@ -15,7 +16,7 @@ static json_t *hex_float(double x)
   return json_sprintf("%a", x);
 }
 
-char *zp_engine_hyper_text(const zp_hyper *h)
+char *zp_engine_hyper_text(const zp_hyper *h, int64_t global_batch)
 {
   json_t *list = json_array(), *doc;
   char *text = NULL;
@@ -29,6 +30,8 @@ char *zp_engine_hyper_text(const zp_hyper *h)
   }
   doc = json_pack("{s:{s:o, s:o, s:o}}", "hyper", "clip", hex_float(h->clip), "clip_eps",
                   hex_float(h->clip_eps), "optim", list);
+  if (doc && global_batch > 0)
+    json_object_set_new(doc, "global_batch", json_integer((json_int_t)global_batch));
   if (doc) text = json_dumps(doc, JSON_COMPACT);
   json_decref(doc);
   return text;

@@ -29,8 +29,9 @@ typedef struct zp_engine_saving {
   zp_ckpt_folder loaded;
 } zp_engine_saving;
 
-/* The hyperparameters as a text of the manifest; malloc'ed, NULL without memory. spec: CKPT-10 */
-char *zp_engine_hyper_text(const zp_hyper *h);
+/* The hyperparameters as a text of the manifest, with the micro-batches of a step on all ranks (0:
+ * not known); malloc'ed, NULL without memory. spec: CKPT-10 */
+char *zp_engine_hyper_text(const zp_hyper *h, int64_t global_batch);
 
 /* *hyper becomes what such a text has, if it has as many optimizers of the same kinds, or (any) in
  * every case; else it stays. 0, or ZP_E_FILE in *err: a number is missing or out of range.

@@ -55,7 +55,7 @@ zp_store *zp_engine_open_save(zp_engine_store *s, const zp_engine_options *o,
                               zp_engine_saving *saving, const char *dir, int64_t step)
 {
   const zp_ckpt_model model = {o->config, saving->names};
-  char *hyper = zp_engine_hyper_text(&o->hyper);
+  char *hyper = zp_engine_hyper_text(&o->hyper, o->config->dp * o->config->micro_batches);
   const zp_ckpt_save save = {.step = step,
                              .rank = o->rank,
                              .word = ++saving->word, /* on every rank alike: saves are collective */

@@ -15,7 +15,7 @@ zp_hyper zp_train_hyper_at(const zp_train_hyper *h, int64_t step)
 int zp_train_hyper_save(const zp_train_hyper *h, int64_t step, json_t *root)
 {
   const zp_hyper now = zp_train_hyper_at(h, step);
-  char *words = zp_engine_hyper_text(&now), text[ZP_LR_TEXT];
+  char *words = zp_engine_hyper_text(&now, 0), text[ZP_LR_TEXT];
   json_t *hyper = words != NULL ? json_loads(words, 0, NULL) : NULL, *peak = json_array();
   int bad = hyper == NULL || json_object_update(root, hyper) != 0;
   for (int32_t g = 0; g < h->peak.groups; g++)

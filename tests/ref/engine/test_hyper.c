@@ -155,7 +155,7 @@ Test(hyper, a_text_restores_every_bit_but_no_scaler_and_no_replicas)
   const zp_hyper from = saved();
   zp_hyper to = loading();
   zp_error err = {0};
-  char *text = zp_engine_hyper_text(&from);
+  char *text = zp_engine_hyper_text(&from, 0);
   cr_assert_eq(zp_engine_hyper_read(text, 3, 0, &to, &err), 0, "%s", err.text);
   cr_assert_eq(digest_of(&to), digest_of(&from));
   cr_assert_eq(to.replicas, 4);
@@ -173,10 +173,10 @@ Test(hyper, texts_without_them_or_of_other_optimizers_change_nothing)
   for (size_t i = 0; i < sizeof none / sizeof *none; i++)
     cr_assert_eq(zp_engine_hyper_read(none[i], 3, 0, &to, &err), 0, "%s", none[i]);
   from.groups = 1;
-  text[0] = zp_engine_hyper_text(&from);
+  text[0] = zp_engine_hyper_text(&from, 0);
   from = saved();
   from.optim[1].kind = ZP_OPTIM_ADAMW;
-  text[1] = zp_engine_hyper_text(&from);
+  text[1] = zp_engine_hyper_text(&from, 0);
   for (int i = 0; i < 2; i++) {
     cr_assert_eq(zp_engine_hyper_read(text[i], 3, 0, &to, &err), 0);
     free(text[i]);
@@ -193,7 +193,7 @@ Test(hyper, a_number_that_is_missing_or_out_of_range_is_refused)
       {"\"clip_eps\"", "\"clip_sep\""},  {"\"adamw\"", "\"adam\""},
       {"\"optim\"", "\"optims\""}};
   const zp_hyper from = saved();
-  char *text = zp_engine_hyper_text(&from);
+  char *text = zp_engine_hyper_text(&from, 0);
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     char changed[4096];
     zp_hyper to = loading();
