@@ -14,7 +14,13 @@ TARGETS = {
     ("scatter", "bf16"): 0.92,
     ("scatter", "fp32"): 0.92,
 }
-WRITTEN = ("*.svg", "table.md", "machine.json", "trace.json")  # if there is a measurement
+WRITTEN = (
+    "*.svg",
+    "table.md",
+    "machine.json",
+    "trace.json",
+    "trace-pytorch.json",
+)  # if there is a measurement
 STEP_TARGET = 0.85
 L2_FITS = 50e6  # elements up to which an H200's L2 holds much of the data: printed, not judged
 # torch's names of the same job; the fastest counts
@@ -196,7 +202,8 @@ def picture(measured, elements):
 
 
 def write(folder, check):
-    """check: with facts, parts, and measurements: measured, torch, steps, machine, trace."""
+    """check: with facts, parts, and measurements: measured, torch, steps, machine, trace,
+    trace_pytorch."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in [x for name in WRITTEN for x in folder.glob(name)]:
         old.unlink()  # of a run before, which this one may not have measured
@@ -220,6 +227,8 @@ def write(folder, check):
         put("machine.json", json.dumps(check.machine, indent=2) + "\n")
     if check.trace:
         put("trace.json", check.trace)
+    if check.trace_pytorch:
+        put("trace-pytorch.json", check.trace_pytorch)
     for elements in sorted({size_of(m) for m in check.measured}):
         name = count(elements).replace(" ", "").replace(".", "_")
         put(f"bandwidth-{name}.svg", picture(check.measured, elements))

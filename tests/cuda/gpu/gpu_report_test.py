@@ -19,7 +19,7 @@ def results(measured=(), torch=(), steps=(), machine=None, trace=None):
     c = check.Check("gpu", pathlib.Path("build"), 60)
     c.facts = {"gpu": "x", "device": "gpu"}
     c.measured, c.torch, c.steps = list(measured), list(torch), list(steps)
-    c.machine, c.trace = machine, trace
+    c.machine, c.trace, c.trace_pytorch = machine, trace, trace
     return c
 
 
@@ -109,7 +109,7 @@ def nothing_measured():
         names = [p.name for p in report.write(folder, results(machine={"name": "x"}, trace="{}"))]
         law(
             "the_machine_and_the_trace_are_written",
-            names == ["results.json", "machine.json", "trace.json"],
+            names == ["results.json", "machine.json", "trace.json", "trace-pytorch.json"],
             names,
         )
         (folder / "table.md").write_text("old")
