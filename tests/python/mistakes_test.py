@@ -1,6 +1,7 @@
 """Mistakes of a user of zeroproof.torch.Engine: each ends in an error that names it and the
 rank."""
 
+import ctypes
 import os
 import sys
 import tempfile
@@ -9,6 +10,7 @@ import engine_test
 import torch
 import zeroproof.torch as zt
 from engine_test import check, on_ranks
+from zeroproof._engine import Transport
 
 
 def model_of():
@@ -214,8 +216,29 @@ def other_model(rank, world):
     zt.Engine(model, {"lr": 0.1})
 
 
+class Interrupted:
+    """Alarms of a rank whose user presses Ctrl-C again while the other ranks are asked."""
+
+    doing = ""
+
+    def explain(self, _):
+        raise KeyboardInterrupt
+
+
+def interrupted():
+    """What a callback of C returns then, and says."""
+    transport = Transport.__new__(Transport)
+    transport.alarms, transport.group = Interrupted(), None
+    transport._why = ctypes.create_string_buffer(b"", 512)
+    return transport._guarded(lambda: 1 // 0), transport._why.value
+
+
 def main():
     torch.set_num_threads(1)
+    found = interrupted()
+    check(
+        "an exception within a callback's own is caught", found == (1, b"KeyboardInterrupt:"), found
+    )
     for world in (1, 2):
         wanted = [*(text for *_, text in MISTAKES), "all 1 micro-batches are done: step()"]
         for rank, found in enumerate(on_ranks(world, local)):
