@@ -147,19 +147,52 @@ def judge_lemma_order(v):
 
 
 def judge_macros(v):
+    """What is compiled is what is proven: no code, nor any meaning of it, that depends on who
+    reads it, and none from elsewhere."""
     project, seen = v.plan.project, set()
+    files = [*project.scope_files(), *(u.file for u in v.plan.units)]
+    folders = {os.path.dirname(file) for file in files} | {"spec/acsl"}
     for u in v.plan.units:
         for file in v.plan.sources[u.name][0]:
             if file in seen:
                 continue
             seen.add(file)
-            for n, line in enumerate(pj.read(project.path(file)).split("\n"), 1):
+            text = pj.read(project.path(file))
+            if os.path.dirname(file) not in folders:
+                v.add("foreign-code", file, "a proven file includes it from outside the scope")
+            for n, line in enumerate(text.split("\n"), 1):
                 if re.search(r"__FRAMAC__|__FC_|\bslevel\b|@\s*calls\b", line):
                     v.add(
                         "special-code",
                         f"{file}:{n}",
                         "code that only the prover sees, or a hint that the prover trusts",
                     )
+            judge_preprocessor(v, file, text)
+
+
+# Types and constants; the functions of math.h are called by assumed leaves alone, and those of
+# string.h are callees without a proof, which judge_callees reports.
+SYSTEM = ("limits.h", "math.h", "stddef.h", "stdint.h", "string.h")
+
+
+def judge_preprocessor(v, file, text):
+    """Directives: includes, macros, an include guard and `#ifdef __cplusplus`."""
+    code = re.sub(r"/\*.*?\*/", lambda c: "\n" * c.group().count("\n"), text, flags=re.DOTALL)
+    lines = code.split("\n")
+    for n, line in enumerate(lines, 1):
+        directive = re.match(r"\s*#\s*(\w+)\s*(.*)", line)
+        word, rest = directive.groups() if directive else ("", "")
+        guard = re.match(r"#define (\w+_H)$", lines[n] if n < len(lines) else "")
+        good = word in ("", "define", "endif") or (word == "ifdef" and rest == "__cplusplus")
+        good = good or (word == "ifndef" and guard is not None and guard.group(1) == rest)
+        if word == "include":
+            good = rest.startswith('"') or rest in [f"<{name}>" for name in SYSTEM]
+        if not good:
+            v.add(
+                "special-code", f"{file}:{n}", f"'{line.strip()}': code that depends on the reader"
+            )
+        if word != "ifdef" and re.search(r"\b__(?!attribute__)\w+", line):
+            v.add("special-code", f"{file}:{n}", f"'{line.strip()}': a name of the compiler's own")
 
 
 # ---- The list of proven properties ---------------------------------------------------------------

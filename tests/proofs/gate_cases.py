@@ -309,4 +309,30 @@ CASES = [
         ],
         ("special-code", "only the prover sees"),
     ),
+    (
+        "code that only the optimizer sees",
+        [
+            (
+                ARRAYS,
+                "  return x + x;",
+                "#ifdef __OPTIMIZE__\n  return 7;\n#else\n  return x + x;\n#endif",
+            )
+        ],
+        ("special-code", "'#ifdef __OPTIMIZE__': code that depends on the reader"),
+    ),
+    (
+        "code that asks the compiler",
+        [(ARRAYS, "  return x + x;", "  return x + x + 0 * __COUNTER__;")],
+        ("special-code", "a name of the compiler's own"),
+    ),
+    (
+        "a pragma",
+        [(ARRAYS, "int twice(int x)", "#pragma GCC optimize (3)\nint twice(int x)")],
+        ("special-code", "'#pragma GCC optimize (3)'"),
+    ),
+    (
+        "a header of the system",
+        [(ARRAYS, '#include "arrays.h"', '#include "arrays.h"\n#include <stdarg.h>')],
+        ("special-code", "'#include <stdarg.h>'"),
+    ),
 ]

@@ -29,6 +29,19 @@ def planted(name, edits, wanted, units=None):
     return check(name, code == 1 and reported(problems, *wanted), problems)
 
 
+def foreign_header():
+    """A header from outside the scope's folders is rejected, whatever is in it."""
+    tree = copy("foreign header")
+    os.mkdir(os.path.join(tree, "other"))
+    with open(os.path.join(tree, "other", "more.h"), "w") as f:
+        f.write("#ifndef MORE_H\n#define MORE_H\n#define TWO 2\n#endif\n")
+    edit(tree, [(ARRAYS, '#include "arrays.h"', '#include "../other/more.h"\n#include "arrays.h"')])
+    script("prove.py", tree, "--mode", "update", "arrays")
+    code, problems = gate(tree)
+    good = code == 1 and reported(problems, "foreign-code", "other/more.h")
+    return check("foreign header", good, problems)
+
+
 def forged_report():
     """A report that was edited after the run is rejected; it could hide an unproved goal."""
     tree = copy("forged report")
@@ -174,6 +187,7 @@ def forged_tree():
 
 
 OTHERS = [
+    foreign_header,
     forged_report,
     forged_tree,
     stale,
