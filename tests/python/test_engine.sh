@@ -5,5 +5,6 @@
 cd "$(dirname "$0")/../.." || exit 3
 . tests/python/lib.sh
 "$python" -W ignore tests/python/engine_test.py || bad=1
+"$python" -W ignore tests/python/optimizer_test.py || bad=1
 "$python" -W ignore tests/python/state_test.py || bad=1
 exit "$bad"
