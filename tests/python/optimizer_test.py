@@ -136,6 +136,20 @@ def against_torch():
     check("the bound is exceeded by the last gradient x 1.01", other > 1, other)
 
 
+def entries(rank, world):
+    """What the engine has for each parameter: its name, and whether it is frozen."""
+    with zt.Engine(Net(), NUMBERS) as engine:
+        return [(one.name, one.frozen) for one in engine._native.entries]
+
+
+def tied_and_frozen():
+    first = Net()
+    assert first.again is first.embed
+    wanted = [(name, not p.requires_grad) for name, p in first.named_parameters()]
+    [found] = on_ranks(1, entries)
+    check("a tied weight is one entry, and frozen ones are frozen", found == wanted, found)
+
+
 def scheduled(rank, world, by_torch):
     """A cosine schedule by torch's scheduler, or by the rates that it gives."""
     model = Net()
@@ -186,6 +200,7 @@ def schedules():
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
+    tied_and_frozen()
     against_torch()
     schedules()
     sys.exit(engine_test.failed > 0)
