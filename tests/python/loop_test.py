@@ -1,5 +1,5 @@
 """Loops around zeroproof.torch.Engine: torch.compile, several engines in one process, `with`,
-losses of the caller's own, the ledger, memory.
+losses of the caller's own, the ledger, memory, activation checkpointing.
 
     python loop_test.py [memory]    # that alone, of one rank"""
 
@@ -18,6 +18,7 @@ import torch.distributed as dist
 import zeroproof.torch as zt
 from engine_test import check, on_ranks
 from torch.nn import functional
+from torch.utils.checkpoint import checkpoint
 
 GLOBAL, STEPS = 6, 3  # micro-batches of a step, of all ranks
 
@@ -289,6 +290,57 @@ def raising(rank, world):
         raise ValueError("a bad batch")
 
 
+class Recomputed(torch.nn.Module):
+    """how: None, or use_reentrant of torch.utils.checkpoint. Its last block shares a weight with
+    the first layer, which is outside of it."""
+
+    def __init__(self, how):
+        super().__init__()
+        torch.manual_seed(9)
+        self.first, self.out, self.how = torch.nn.Linear(8, 8), torch.nn.Linear(8, 3), how
+        self.blocks = torch.nn.ModuleList(
+            torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.GELU(), torch.nn.Dropout(0.3))
+            for _ in range(3)
+        )
+        self.blocks[2][0].weight = self.first.weight
+        self.runs = 0
+
+    def run(self, block, x):
+        self.runs += 1
+        return block(x)
+
+    def forward(self, x):
+        x = self.first(x)
+        for block in self.blocks:
+            if self.how is None:
+                x = self.run(block, x)
+            else:
+                x = checkpoint(self.run, block, x, use_reentrant=self.how)
+        return self.out(x)
+
+
+def recomputed(rank, world, how):
+    torch.set_num_threads(1)
+    torch.manual_seed(13 + rank)  # of Dropout: the recomputation drops the same
+    model = Recomputed(how)
+    torch.manual_seed(13 + rank)
+    with zt.Engine(model, {"lr": 0.02}, micro_batches=GLOBAL // world) as engine:
+        found = train(engine, model, rank, world)
+    return found, engine_test.bits(model), model.runs
+
+
+def recomputing():
+    """Activation checkpointing changes no bit."""
+    wanted = on_ranks(2, recomputed, None)
+    runs = 3 * STEPS * GLOBAL // 2
+    good = all(isinstance(one, tuple) and one[2] == runs for one in wanted)
+    check("without activation checkpointing", good, wanted)
+    for how in (True, False):
+        found = on_ranks(2, recomputed, how)
+        good = good and found == [(*one[:2], 2 * runs) for one in wanted]
+        check(f"activation checkpointing, use_reentrant={how}: the same bits", good, found)
+
+
 if __name__ == "__main__":
     if sys.argv[1:] == ["memory"]:
         memories([1])
@@ -309,6 +361,7 @@ if __name__ == "__main__":
         found = on_ranks(2, mixed, dtype)
         check(f"autocast to {dtype}: the bits of 1", found == [one] * 2, (one, found))
     memories([1, 2])
+    recomputing()
     for text in on_ranks(2, wrapped):
         good = isinstance(text, list) and "is a DistributedDataParallel: pass the model" in text[0]
         good = good and "pass the model within it" in text[1] and "0.weight is a DTensor" in text[2]
