@@ -153,7 +153,14 @@ def laws():
                     all(one == (said, values) for one in found),
                     [one if isinstance(one, str) else one[0] for one in found],
                 )
-    [(said, values)] = on_ranks(1, run_train, {})
+    [(said, values)] = on_ranks(1, run_train, {"stage": 0, "bucket": 1 << 20})
+    for stage, bucket in ((1, 64), (2, 16), (2, 64), (2, 1 << 20)):
+        found = on_ranks(1, run_train, {"stage": stage, "bucket": bucket})
+        check(f"1 rank, stage {stage}, bucket {bucket}: the bits", found == [(said, values)], found)
+    for stage, bucket in ((0, 16), (0, 112), (1, 1 << 20), (2, 16), (2, 1 << 20)):
+        found = on_ranks(3, run_train, {"stage": stage, "bucket": bucket})
+        name = f"3 ranks, stage {stage}, bucket {bucket}: the bits"
+        check(name, found == [(said, values)] * 3, found)
     [other] = on_ranks(1, run_train, {"optimizer": {"weight_decay": 0.2}})
     check("another weight decay gives other bits", other[1] != values, other)
     found = on_ranks(2, run_train, {"fault": 2.0**-20})
