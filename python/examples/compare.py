@@ -1,4 +1,4 @@
-"""One model, one global batch, by DDP, FSDP2 and Engine. Each number of ranks is a run:
+"""One model, batch and cosine schedule, by DDP, FSDP2 and Engine. Each number of ranks is a run:
 
     for n in 1 2 3; do torchrun --nproc-per-node $n python/examples/compare.py --out losses; done
     python python/examples/draw_losses.py losses losses.svg    # needs matplotlib
@@ -18,19 +18,18 @@ from torch.distributed.fsdp import fully_shard
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
-GLOBAL, SAMPLES = 6, 16  # micro-batches of a step, samples of one
+GLOBAL, SAMPLES, STEPS = 6, 16, 100  # micro-batches of a step, samples of one, steps of a run
 
 
 def micro_batch(step, number):
     """Micro-batch `number` of a step, whatever the number of ranks."""
-    generator = torch.Generator().manual_seed(step * GLOBAL + number)
-    x = torch.randn(SAMPLES, 16, generator=generator)
+    x = torch.randn(SAMPLES, 16, generator=torch.Generator().manual_seed(step * GLOBAL + number))
     return x, torch.stack([x[:, 0] * x[:, 1], x.square().mean(dim=1)], dim=1)
 
 
 def by_engine(model, times):
     engine = zeroproof.torch.Engine(model, dict(lr=1e-2), micro_batches=times, clip=1.0)
-    return model, lambda _: engine.micro_batch(), engine.backward, engine.step
+    return model, lambda _: engine.micro_batch(), engine.backward, engine.step, engine.optimizer
 
 
 def by_torch(model, times, sync):  # sync(yes): whether the next backward reduces gradients
@@ -45,7 +44,7 @@ def by_torch(model, times, sync):  # sync(yes): whether the next backward reduce
         adamw.step()
         adamw.zero_grad()
 
-    return model, begin, lambda loss: (loss / times).backward(), step
+    return model, begin, lambda loss: (loss / times).backward(), step, adamw
 
 
 def by_ddp(model, times):
@@ -60,7 +59,8 @@ def by_fsdp2(model, times):
 def train(how, steps, rank, world):
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.Tanh(), torch.nn.Linear(64, 2))
-    model, begin, backward, end = how(model, GLOBAL // world)
+    model, begin, backward, end, optimizer = how(model, GLOBAL // world)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
     losses = []
     for step in range(steps):
         mine, all_of_them = [], [None] * world
@@ -71,6 +71,7 @@ def train(how, steps, rank, world):
                 backward(loss)
             mine.append(loss.item())
         end()
+        schedule.step()
         dist.all_gather_object(all_of_them, mine)
         losses.append(math.fsum(sum(all_of_them, [])) / GLOBAL)
     return losses
@@ -78,7 +79,7 @@ def train(how, steps, rank, world):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=STEPS, help="end after this one")
     parser.add_argument("--out", metavar="FOLDER", required=True)
     options = parser.parse_args()
     dist.init_process_group("gloo")
@@ -90,8 +91,7 @@ def main():
         folder = pathlib.Path(options.out)
         folder.mkdir(exist_ok=True)
         (folder / f"{world}.json").write_text(json.dumps(losses))
-        for name, found in losses.items():
-            print(f"{name:6} {found[-1].hex()}")
+        print(*(f"{name:6} {found[-1].hex()}" for name, found in losses.items()), sep="\n")
     dist.destroy_process_group()
 
 
