@@ -1,6 +1,7 @@
-"""The optimizer of zeroproof.torch.Engine: torch.optim.AdamW's values within a derived bound, frozen
-and tied parameters, and the learning rates of torch's schedulers."""
+"""The optimizer of zeroproof.torch.Engine: torch.optim.AdamW's values within a derived bound,
+frozen and tied parameters, rates of torch's schedulers, and what training loops call."""
 
+import copy
 import os
 import sys
 import tempfile
@@ -10,7 +11,7 @@ import engine_test
 import torch
 import torch._dynamo  # noqa: F401  (torch.optim imports it, or every child would)
 import zeroproof.torch as zt
-from engine_test import Net, batch, bits, check, new, on_ranks, one_step
+from engine_test import Net, batch, bits, check, new, on_ranks, one_backward, one_step, refused
 from torch.nn import functional
 
 UPDATES = 6
@@ -18,8 +19,8 @@ NUMBERS = {"lr": 0.01, "betas": (0.9, 0.999), "eps": 1e-3, "weight_decay": 0.1}
 
 
 def gradients():
-    """By update and parameter: magnitudes of 1e-6 to 100, beside eps and far from it, other signs in
-    each update, and some elements without any gradient; none of `rare` in every second update."""
+    """By update and parameter: magnitudes of 1e-6 to 100, beside eps and far from it, other signs
+    in each update, some elements without any gradient; none of `rare` in every second update."""
     made, found = torch.Generator().manual_seed(11), []
     for update in range(UPDATES):
         found.append({})
@@ -69,7 +70,7 @@ def bound_of(w, steps):
 
     M, of m = b1 m + (1 - b1) g, has |m| and |g| in the place of m and g.
       engine: b1 and 1 - b1 are rounded, then multiplied, then added: 3u of each term. torch adds
-      (1 - b1)(g - m) to m: 3u of (1 - b1)(|g| + |m|), u of the sum, and (1 - b1) M <= b1 M: together
+      (1 - b1)(g - m) to m: 3u of (1 - b1)(|g| + |m|), and u of the sum; as (1 - b1) M <= b1 M:
       4u M. Earlier errors shrink with b1 as M does: after t updates m is wrong by at most 4 t u M.
     v = b2 v + (1 - b2) g^2 has positive terms. b2 is rounded and multiplied, 1 - b2 is rounded, g^2
       has two products, and the sum is one more: 4u in each update, so v is wrong by 4 t u v.
@@ -198,9 +199,66 @@ def schedules():
     check("engine.step() is the optimizer's for a scheduler", warned == [], warned)
 
 
+def loaded(rank, world, by_state):
+    """A step whose numbers came from another engine's optimizer.state_dict(), or from Engine()."""
+    changed = {"lr": 0.02, "betas": (0.8, 0.99), "eps": 1e-4, "weight_decay": 0.2}
+    engine = zt.Engine(Net(), NUMBERS if by_state else changed, stage=1)
+    if by_state:
+        other = zt.Engine(Net(), changed)
+        state = other.optimizer.state_dict()
+        other.close()
+        assert state["state"] == {}  # it has the numbers alone
+        engine.optimizer.load_state_dict(copy.deepcopy(state))
+    found = []
+    for step in range(2):
+        with engine.micro_batch():
+            x, y = batch(step, rank)
+            engine.backward(functional.mse_loss(engine.model(x, rare=True), y))
+        engine.optimizer.step()
+        group = engine.optimizer.state_dict()["param_groups"][0]  # as a logger reads it
+        found.append({name: group[name] for name in (*changed, "kind")})
+    assert found == [{**changed, "kind": "adamw"}] * 2, found
+    engine.close()
+    return bits(engine.model)
+
+
+def calls_of_loops():
+    """What training loops and loggers call of an optimizer."""
+    wanted, found = on_ranks(2, loaded, False), on_ranks(2, loaded, True)
+    good = isinstance(wanted[0], list) and found == wanted == wanted[:1] * 2
+    check("optimizer.load_state_dict sets the numbers of the next step", good, found)
+
+    def begun():
+        engine = new()
+        with engine.micro_batch():
+            one_backward(engine)
+        return engine
+
+    engine = begun()
+    before = bits(engine.model)
+    refused("step(closure)", "step() takes no closure", lambda: engine.optimizer.step(lambda: 0.0))
+    check("and nothing was done", engine.last is None and bits(engine.model) == before)
+    engine.optimizer.step()
+    check("step() is the engine's", engine.last.steps == 1 and bits(engine.model) != before)
+    engine.close()
+    refused("optimizer.step() after close", "the engine is closed", engine.optimizer.step)
+
+    engine = begun()
+    own = {"params": [torch.nn.Parameter(torch.zeros(2))]}
+    engine.optimizer.add_param_group(own)
+    refused("add_param_group", "a parameter group was added after Engine()", engine.step)
+    engine = begun()
+    again = {"params": list(engine.model.out.parameters())}
+    text = "some parameters appear in more than one parameter group"  # torch's own
+    refused("a parameter of two groups", text, lambda: engine.optimizer.add_param_group(again))
+    engine.optimizer.param_groups[0]["lr"] = -1.0
+    refused("a rate of -1 in param_groups", "lr is -1", engine.step)
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     tied_and_frozen()
     against_torch()
     schedules()
+    calls_of_loops()
     sys.exit(engine_test.failed > 0)
