@@ -136,10 +136,14 @@ class Engine:
         self.rank = dist.get_rank(group) if together else 0
         self.world = world = dist.get_world_size(group) if together else 1
         self._own: dist.ProcessGroup | None = None
+        self._alarms: Alarms | None = None
         if world > 1:
             ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
-            self._own = _group_of(ranks, timeout_s)
-        self._alarms: Alarms | None = None
+            try:
+                self._own = _group_of(ranks, timeout_s)
+            except RuntimeError as error:
+                text = f"not all of ranks {ranks} have called Engine() within {timeout_s:g} s"
+                raise self._error(text) from error
         self._transport: Transport | None = None
         self._native: Native | None = None
         self._hooks: list[Any] = []
