@@ -41,9 +41,10 @@ from ._engine import NUMBERS, EngineError, Native, State, Transport
 _free_groups = list[dist.ProcessGroup]()  # of engines that are closed
 
 
-def _group_of(ranks: list[int], timeout_s: float) -> dist.ProcessGroup:
+def _group_of(group: dist.ProcessGroup | None, timeout_s: float) -> dist.ProcessGroup:
     """A gloo group of an engine's own. One that is free is taken again: a group that is destroyed
     leaves its addresses in the store under a name that PyTorch 2.13 may give to the next one."""
+    ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
     timeout = datetime.timedelta(seconds=timeout_s)
     known = dist.distributed_c10d._world.pg_map  # not those of an init_process_group before
     for free in _free_groups:
@@ -51,12 +52,15 @@ def _group_of(ranks: list[int], timeout_s: float) -> dist.ProcessGroup:
             _free_groups.remove(free)
             dist.distributed_c10d._set_pg_timeout(timeout, free)
             return free
-    made: dist.ProcessGroup = dist.new_group(
-        ranks,
-        backend="gloo",
-        timeout=timeout,
-        use_local_synchronization=True,  # groups of others do not count
-    )
+    try:  # with use_local_synchronization groups of others do not count
+        made: dist.ProcessGroup = dist.new_group(
+            ranks, backend="gloo", timeout=timeout, use_local_synchronization=True
+        )
+    except RuntimeError as error:
+        raise EngineError(
+            f"rank {dist.get_rank(group)}: not all of ranks {ranks} have called Engine() within "
+            f"{timeout_s:g} s"
+        ) from error
     return made
 
 
@@ -138,12 +142,7 @@ class Engine:
         self._own: dist.ProcessGroup | None = None
         self._alarms: Alarms | None = None
         if world > 1:
-            ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
-            try:
-                self._own = _group_of(ranks, timeout_s)
-            except RuntimeError as error:
-                text = f"not all of ranks {ranks} have called Engine() within {timeout_s:g} s"
-                raise self._error(text) from error
+            self._own = _group_of(group, timeout_s)
         self._transport: Transport | None = None
         self._native: Native | None = None
         self._hooks: list[Any] = []

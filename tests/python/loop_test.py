@@ -190,8 +190,8 @@ def memories(worlds):
     """What `zeroproof plan` says, and the gradients of one micro-batch, which the engine keeps, too
     (options.gradual); with a slack. On one rank that is 12 MiB for pages of libraries and PyTorch's
     small blocks (measured: 3.4), on two 24 MiB with gloo's and two buckets, which the transport
-    sends and receives (measured: 9.7 in all). A copy of parameters or gradients is 16 MiB more, which
-    one rank shows."""
+    sends and receives (measured: 9.7 in all). A copy of parameters or gradients is 16 MiB more,
+    which one rank shows."""
     numel, mib = LAYERS * WIDTH * WIDTH, 1 << 20
     for world in worlds:
         slack = 12 * mib if world == 1 else 24 * mib + 2 * 4 * BUCKET

@@ -10,7 +10,8 @@ cd "$(dirname "$0")/../.." || exit 3
 "$python" -W ignore tests/python/state_test.py || bad=1
 
 fault a_frozen_entry_is_updated "_description.py engine.py" \
-  's/^\( *\)not p.requires_grad,$/\1False,/; s/if not self._parameters\[j\].requires_grad:/if False:/' \
+  's/^\( *\)not p.requires_grad,$/\1False,/
+   s/if not self._parameters\[j\].requires_grad:/if False:/' \
   tests/python/optimizer_test.py
 fault tied_is_two_entries _description.py \
   's/dict(model.named_parameters())/dict(model.named_parameters(remove_duplicate=False))/' \
