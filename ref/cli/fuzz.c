@@ -299,6 +299,7 @@ static int replay(const fuzz_args *a)
   zp_options_init(&o, "zeroproof fuzz");
   o.hyper.replicas = c.replicas;
   o.hyper.fp32_gradients = c.synth.fp32_gradients;
+  o.hyper.entry_align = c.entry_align;
   o.hyper.slots = c.slots;
   const int code = zp_plan_fits(&o, &c.cfg, 0, 40); /* as sim does */
   zp_options_free(&o);

@@ -49,7 +49,8 @@ static void apply_fields(const zp_options *o, zp_case *c, int all)
   if (all || is_set(o, ZP_OPT_MICRO_BATCHES)) cfg->micro_batches = o->value[ZP_OPT_MICRO_BATCHES];
   if (all || is_set(o, ZP_OPT_BUCKET)) cfg->bucket = o->value[ZP_OPT_BUCKET];
   if (all || is_set(o, ZP_OPT_ALIGN)) cfg->align = o->value[ZP_OPT_ALIGN];
-  if (all || is_set(o, ZP_OPT_ENTRY_ALIGN))
+  /* else no padding: each simulated rank would keep a list of flat sizes of its own */
+  if (is_set(o, ZP_OPT_ENTRY_ALIGN))
     c->entry_align = (int32_t)zp_entry_align((int32_t)o->value[ZP_OPT_ENTRY_ALIGN], cfg->precision);
   if (all || is_set(o, ZP_OPT_SEED)) c->synth.seed = (uint64_t)o->value[ZP_OPT_SEED];
 }
@@ -122,6 +123,7 @@ int zp_sim_setup(zp_sim_args *a, zp_case *c)
   if (a->tuple) c->synth.tuple = 1;
   apply_hyper(a, c, all);
   a->o.hyper.replicas = c->replicas;
+  a->o.hyper.entry_align = c->entry_align;
   a->o.hyper.slots = c->slots;
   a->o.hyper.fp32_gradients = c->synth.fp32_gradients;
   return zp_options_check(&a->o, &c->cfg);
