@@ -479,8 +479,11 @@ class Native:
         text = ctypes.create_string_buffer(1 << 14)
         if self.lib.zp_binding_peek(folder.encode(), text, len(text)):
             return {}
-        found: dict[str, Any] = json.loads(text.value)
-        return found
+        try:
+            found = json.loads(text.value)
+        except ValueError:
+            return {}
+        return found if isinstance(found, dict) else {}
 
     def load(self, folder: str) -> None:
         self.check(self.lib.zp_binding_load(self._binding, folder.encode()))

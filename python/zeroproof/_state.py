@@ -34,7 +34,10 @@ MASTER = "master"  # beside the moments, of parameters that are not fp32
 
 def why_not(engine: Engine, saved: Mapping[str, Any], other_batch: bool) -> str:
     """Why a checkpoint that says this of its run (Native.peek) does not fit the engine, or ""."""
-    kinds = [one["kind"] for one in saved.get("hyper", {}).get("optim", [])]
+    try:
+        kinds = [str(one["kind"]) for one in saved["hyper"]["optim"]]
+    except (KeyError, TypeError):
+        return ""  # of an earlier version, or damaged, which load() reports
     if kinds and kinds != engine._kinds:
         return (
             f"the checkpoint has optimizers of kind {', '.join(kinds)}, and the engine has "

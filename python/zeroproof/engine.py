@@ -198,7 +198,10 @@ class Engine:
             if p.requires_grad:
                 self._hooks.append(p.register_post_accumulate_grad_hook(self._hook(j)))
         self._versions = [p._version for p in self._parameters]
-        self._hooks.append(register_optimizer_step_pre_hook(self._other_steps))
+        steps = weakref.WeakMethod(self._other_steps)  # torch keeps the hook until close()
+        self._hooks.append(
+            register_optimizer_step_pre_hook(lambda *of: (run := steps()) and run(*of))
+        )
 
     def _make_optimizer(self, made: Description) -> None:
         self._kinds = [kind for kind, _ in made.groups]
@@ -474,12 +477,11 @@ class Engine:
         and clip, which replace those of Engine(). It must have the same kinds of optimizers and,
         unless other_batch, micro-batches of a step on all ranks."""
         native = self._between("load")
-        error, saved = "" if os.path.isdir(folder) else f"there is no folder {folder}", {}
+        error = "" if os.path.isdir(folder) else f"there is no folder {folder}"
         if os.path.isfile(folder):
             error = f"{folder} is a file; load() takes a folder of save()"
         elif not error and self.rank == 0:
-            saved = native.peek(os.fspath(folder))
-            error = _state.why_not(self, saved, other_batch)
+            error = _state.why_not(self, native.peek(os.fspath(folder)), other_batch)
         for r, text in enumerate(self._everyone(error)):
             if text:
                 raise EngineError(f"rank {r}: {text}")

@@ -176,9 +176,8 @@ static const struct argp_option common_options[] = {
     ROW(ZP_OPT_BUCKET, "bucket", "ELEMENTS", "bucket capacity: 4096, 4Ki, 16Mi"),
     ROW(ZP_OPT_ALIGN, "align", "ELEMENTS", "parts are multiples of this (1)"),
     ROW(ZP_OPT_ENTRY_ALIGN, "entry-align", "ELEMENTS",
-        "entries start at multiples of this in their flat groups (0, the default: what makes 128 "
-        "bytes, so that gathers write parameters where they are used; 1: no padding, sim's "
-        "default)"),
+        "entries start at multiples of this in their flat groups (0, the default: 128 bytes' "
+        "worth, so that gathers write parameters in place; 1, the default of sim: no padding)"),
     ROW(ZP_OPT_SLOTS, "slots", "N",
         "bucket slots of a rank at ZeRO stage 2, raised to what the job needs (0, the default: one "
         "more than that, at least 2)"),

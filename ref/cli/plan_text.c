@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../comm/comm.h"
+#include "../engine/window.h"
 #include "plan.h"
 
 /* "1.50 GiB". */
@@ -43,8 +44,9 @@ static void print_device(const zp_rank_plan *p)
   int64_t n = 0, all;
   char text[32];
   if (zp_device_memory_of(&p->block, &p->lay, &m)) return;
-  for (int32_t i = 0; i < p->lay.n_params; i++)
-    n += p->block.job->params[p->lay.first_param + i].numel;
+  for (int32_t i = 0; i < p->lay.n_params; i++) /* tied ones once */
+    if (zp_storage_of(cfg, &p->lay, i) == i)
+      n += p->block.job->params[p->lay.first_param + i].numel;
   all = zp_device_memory_total(&p->memory, &m);
   printf("  %-28s %12s\n", "gradients before their turn", bytes_text(m.early, text, sizeof text));
   if (m.limbs > 0)

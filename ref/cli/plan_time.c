@@ -39,7 +39,8 @@ static const struct argp_option options[] = {
     {"offload", KEY_OFFLOAD, NULL, 0, "masters and moments are in host memory, updated by the host",
      GROUP},
     {"sums", KEY_SUMS, "MODE", 0,
-     "native (default, unless --reduce=exact): NCCL adds in fp32; ordered: in a fixed order; "
+     "native (default, unless --reduce=exact is given): NCCL adds in fp32; ordered: in a fixed "
+     "order; "
      "exact: in an accumulator of 72 bytes an element (ZeRO stage 2: 40, of fp16 12), the same "
      "bits in every "
      "topology",
