@@ -474,9 +474,14 @@ def closes(rank, world):
 def groups_apart(rank, world):
     """Ranks 0 and 1, 1 and 2 are groups; each of the ends makes an engine, rank 1 none."""
     groups = [dist.new_group([0, 1]), dist.new_group([1, 2])]
-    if rank == 1:
+    store = dist.distributed_c10d._get_default_store()
+    if rank == 1:  # lives until both have ended: they still connect their groups to it
+        store.wait(["end0", "end2"])
         return "none"
-    zt.Engine(Net(), group=groups[rank // 2], timeout_s=3.0)
+    try:
+        zt.Engine(Net(), group=groups[rank // 2], timeout_s=3.0)
+    finally:
+        store.set(f"end{rank}", "")
 
 
 def of_one_rank():

@@ -170,6 +170,7 @@ int main(int argc, char **argv)
   zp_engine_defaults(&o, sizeof o, &job);
   o.config = &config, o.ordered = 1, o.hyper.optim[0].lr = 0.05;
   o.hyper.fp32_gradients = l.bf16 == 1;
+  o.hyper.entry_align = 1; /* no padding: the buckets hold 64 bytes */
   o.early_bytes = number(argc, argv, "early=", -1);
   failed = failed || zp_engine_create(&l.e, &o, &err);
   for (int s = 0; s < STREAMS && !failed; s++)
