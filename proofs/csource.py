@@ -49,17 +49,9 @@ def normal(path):
 def functions(root, file):
     """Every function that is *defined* in the file or in what it includes, with a body:
     {(path, name): line}. Counts braces in the preprocessed text."""
-    run = subprocess.run(["gcc", "-E", "-I.", file], cwd=root, capture_output=True, text=True)
-    if run.returncode:
-        raise Problem(f"{file} does not preprocess: {run.stderr.strip()}")
     found = {}
-    path, line, depth, head, head_at = file, 0, 0, "", (file, 1)
-    for text in run.stdout.split("\n"):
-        mark = re.match(r'# (\d+) "([^"]*)"', text)
-        if mark:
-            line, path = int(mark.group(1)) - 1, normal(mark.group(2))
-            continue
-        line += 1
+    depth, head, head_at = 0, "", (file, 1)
+    for path, line, text in preprocessed(root, file):
         for token in re.findall(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[{};]|[^{};"\']+', text):
             if token == "{":
                 if depth == 0:
@@ -90,3 +82,68 @@ def defined_name(head):
         return None
     words = WORD.findall(head[: head.index("(")])
     return words[-1] if words and words[-1] not in KEYWORDS else None
+
+
+NO_TYPE = KEYWORDS | {"case", "goto", "break", "continue", "default", "typedef"}
+DECLARES = re.compile(  # T x, T *x, T x[3]; T *x without a space before x; T (*x)(int), T (*x)[3]
+    r"(\w+)(?:\s+[*\s]*\w|\s*\*+\s*\w+\s*(?:[,=\[]|$)|\s*\(\s*\*\s*\w+\s*\)\s*[\[(])"
+)
+
+
+def preprocessed(root, file):
+    """The preprocessed text in pieces: [(path, line, text of the line)]."""
+    run = subprocess.run(["gcc", "-E", "-I.", file], cwd=root, capture_output=True, text=True)
+    if run.returncode:
+        raise Problem(f"{file} does not preprocess: {run.stderr.strip()}")
+    path, line, out = file, 0, []
+    for text in run.stdout.split("\n"):
+        mark = re.match(r'# (\d+) "([^"]*)"', text)
+        if mark:
+            line, path = int(mark[1]) - 1, normal(mark[2])
+        else:
+            line += 1
+            out.append((path, line, text))
+    return out
+
+
+def uninitialised(root, file):
+    """(path, line, declaration) of each variable that a function of the file, or of a header of
+    the project that it includes, declares without a value. Macros are expanded. A function's body
+    is a block after a `)`; no declaration in a struct, an enum or an initialiser is one of these."""
+    lines = [x for x in preprocessed(root, file) if not x[0].startswith(("/", "<"))]
+    text = "\n".join(x[2] for x in lines)
+    blocks, start = [], 0  # for each open brace: whether it is in a function's body
+    for m in re.finditer(r"[{};]|\bfor\s*\(", text):
+        inside = bool(blocks) and blocks[-1]
+        if m[0] == "{":
+            blocks.append(inside or text[: m.start()].rstrip().endswith(")"))
+        elif m[0] == "}" and blocks:
+            blocks.pop()
+        elif m[0] == ";" and inside and lacks_value(text[start : m.start()]):
+            path, line, _ = lines[text[: m.start()].count("\n")]
+            yield path, line, " ".join(text[start : m.start()].split())
+        start = m.end()
+
+
+def lacks_value(statement):
+    """Whether a statement declares a variable without a value."""
+    said = re.sub(r"__attribute__\s*\(\(.*?\)\)|\b_Alignas\s*\([^)]*\)", " ", statement).strip()
+    said = re.sub(r"^(case\b[^:]*|\w+)\s*:", "", said).strip()
+    declares = DECLARES.match(said)
+    if declares and declares[1] not in NO_TYPE:
+        return any("=" not in part for part in split_commas(said))
+    # after the braces of a value: `T x = {1}, y;`
+    return said.startswith(",") and any("=" not in part for part in split_commas(said)[1:])
+
+
+def split_commas(text):
+    """The declarators of a declaration."""
+    out, depth = [""], 0
+    for c in text:
+        depth += c in "([{"
+        depth -= c in ")]}"
+        if c == "," and depth == 0:
+            out.append("")
+        else:
+            out[-1] += c
+    return out

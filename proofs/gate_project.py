@@ -4,6 +4,7 @@ import difflib
 import os
 import re
 
+import csource
 import project as pj
 
 # Problems of units whose results do not count: a list of claims without them would be too short.
@@ -17,6 +18,8 @@ def judge_all(v, accept, claims):
     judge_same_texts(v)
     judge_lemma_order(v)
     judge_macros(v)
+    judge_values(v)
+    judge_coq(v)
     if accept and not any(x.kind in UNJUDGED for x in v.problems):
         with open(project.path("proofs/claimed.txt"), "w") as f:
             f.writelines(line + "\n" for line in claimed(v))
@@ -193,6 +196,62 @@ def judge_preprocessor(v, file, text):
             )
         if word != "ifdef" and re.search(r"\b__(?!attribute__)\w+", line):
             v.add("special-code", f"{file}:{n}", f"'{line.strip()}': a name of the compiler's own")
+
+
+def judge_values(v):
+    """Each variable has a value from its declaration on: WP 25 does not check that what a function
+    reads was written before, if it reads a whole struct."""
+    project = v.plan.project
+    files = {*project.scope_files(), *(u.file for u in v.plan.units)}
+    found = {x for file in sorted(files) for x in csource.uninitialised(project.root, file)}
+    for path, line, text in sorted(found):
+        v.add("no-value", f"{path}:{line}", f"'{text}': a variable without a value, which may be read")
+
+
+# Commands of Coq by which a file assumes instead of proving, or weakens the kernel. Outside of a
+# section the last four assume, too.
+ASSUMES = re.compile(
+    r"\b(Admitted|admit|give_up|Axioms?|Conjectures?|Parameters?|Primitive|Unset\s+\w+\s+Checking"
+    r"|bypass_check|Declare|Load|LoadPath|\w+_no_check|Module|Variables?|Hypothes[ie]s|Context|Let)\b"
+)
+IN_SECTION = ("Variable", "Hypothes", "Context", "Let")
+COQ_LIBRARY = {"Arith", "Bool", "Lia", "List", "Permutation", "RelationClasses", "Sorted", "ZArith"}
+
+
+def judge_coq(v):
+    """The files of proofs/coq assume nothing. `make coq` asks Coq's kernel; this reads the text."""
+    folder = v.plan.project.path("proofs/coq")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    ours = {f"ZP.{name[:-2]}" for name in names if name.endswith(".v")}
+    for name in names:
+        if not name.endswith(".v"):
+            continue
+        text, depth = uncommented(pj.read(os.path.join(folder, name))), 0
+        for n, line in enumerate(text.split("\n"), 1):
+            depth += len(re.findall(r"^\s*Section\b", line)) - len(re.findall(r"^\s*End\b", line))
+            where = f"proofs/coq/{name}:{n}"
+            for word in ASSUMES.findall(line):
+                if depth == 0 or not word.startswith(IN_SECTION):
+                    v.add("coq-assumed", where, f"'{line.strip()}': {word} proves nothing")
+            if re.search(r"\bRequire\b", line):
+                words = set(re.findall(r"[\w.]*\w", line)) - {"Require", "Import", "Export"}
+                for word in sorted(words - COQ_LIBRARY - ours):
+                    v.add("coq-assumed", where, f"{word} may have axioms: the gate does not know it")
+                if not line.rstrip().endswith("."):
+                    v.add("coq-assumed", where, "a Require that goes on in the next line")
+
+
+def uncommented(text):
+    """Coq's text without comments, which may be nested; its lines stay."""
+    out, depth = [], 0
+    for part in re.split(r"(\(\*|\*\))", text):
+        if part == "(*":
+            depth += 1
+        elif part == "*)" and depth:
+            depth -= 1
+        else:
+            out.append("\n" * part.count("\n") if depth else part)
+    return "".join(out)
 
 
 # ---- The list of proven properties ---------------------------------------------------------------

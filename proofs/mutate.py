@@ -2,8 +2,10 @@
 """Breaks the code and the contracts on purpose, and checks that a proof fails each time.
 
 A mutant of proofs/mutants.toml changes some text. It is killed if a goal is no longer proven: of
-the function that is changed, or of the units and functions that the mutant names. Its verdict is
-stored (proofs/verdicts.py). This script makes further mutants:
+the function that is changed, or of the units and functions that the mutant names. The goal must
+depend on the change: without it, the same run proves it. If a prover ran out of time, the goals are
+asked again, each with the gate's limit. The verdict is stored (proofs/verdicts.py). This script
+makes further mutants:
   delete:FILE:FUNCTION/NAME   the contract without that ensures
   narrow:FILE:FUNCTION        the contract with one more requires
 They are killed if the comparison with proofs/claimed.txt reports them: the syntax tree is printed
@@ -43,7 +45,7 @@ import verdicts
 import wplog
 
 KEYS = {"name", "file", "old", "new", "unit", "functions", "family", "bug", "survives", "edits"}
-GOAL_SECONDS = 5  # a goal that takes longer counts as lost
+GOAL_SECONDS = 5  # a goal that takes longer is asked again, with the limit of units.toml
 SMALLEST_FAMILY = 10  # code mutants in each family of claims
 
 
@@ -149,6 +151,7 @@ class Trees:
     def __init__(self, project, jobs):
         self.project = project
         self.cache = os.path.join(project.build, "cache")  # prover results
+        self.unchanged = {}  # (unit, functions) -> what is lost without any change
         self.free = queue.Queue()
         for i in range(jobs):
             tree = os.path.join(project.root, "build", "mutants", f"tree{i}")
@@ -345,8 +348,8 @@ def last_line(text):
 
 
 def goal_lost(plan, trees, tree, u, functions):
-    """Whether some goal is not proven. Stops at the first."""
-    project = plan.project
+    """(killed, how): whether some goal is not proven because of the change; None if that cannot be
+    said."""
     run = subprocess.run(
         ["gcc", "-std=c11", "-fsyntax-only", "-I.", u.file],
         cwd=tree,
@@ -355,10 +358,45 @@ def goal_lost(plan, trees, tree, u, functions):
     )
     if run.returncode:
         return None, "does not compile: " + last_line(run.stderr)
-    mine = plan.functions[u.name]
-    if functions is not None and not set(functions) & set(mine):
+    if functions is not None and not set(functions) & set(plan.functions[u.name]):
         return None, f"unit {u.name} proves none of {', '.join(functions)}"
-    chosen = [f for f in mine if functions is None or f in functions]
+    return judge_loss(
+        lambda seconds: first_lost(plan, trees, tree, u, functions, seconds),
+        lambda: unchanged(plan, trees, u, functions),
+        plan.project.limits["goal"],
+    )
+
+
+def judge_loss(lost, unchanged, limit):
+    """lost(seconds): the first goal that is not proven with that limit, as (name, verdicts), or
+    None; unchanged(): the same of the sources without the change, with the limit."""
+    found = lost(GOAL_SECONDS)
+    again = ""
+    if found and re.search(r"Timeout|Failed", found[1]):
+        found, again = lost(limit), f", asked again for {limit} s"
+    if not found:
+        return False, "all goals are still proven" + again
+    if re.search(r"Failed", found[1]) and not re.search(r"Timeout|Unknown|Stepout", found[1]):
+        return None, f"{found[0]}: no prover answers ({found[1]})"
+    before = unchanged()
+    if before:
+        return None, f"{before[0]} is not proven without the change, either: run make prove"
+    return True, found[0] + again
+
+
+def unchanged(plan, trees, u, functions):
+    """What is lost without a change; run once for each unit and choice of functions."""
+    key = (u.name, tuple(functions) if functions is not None else None)
+    if key not in trees.unchanged:
+        root, limit = plan.project.root, plan.project.limits["goal"]
+        trees.unchanged[key] = first_lost(plan, trees, root, u, functions, limit)
+    return trees.unchanged[key]
+
+
+def first_lost(plan, trees, tree, u, functions, seconds):
+    """The first goal that no prover proves in that many seconds of CPU, with what each prover
+    said; what else keeps Frama-C from proving all; None if all goals are proven."""
+    chosen = [f for f in plan.functions[u.name] if functions is None or f in functions]
     line = [
         *prove.FRAMA_C,
         *prove.STRICT,
@@ -373,7 +411,7 @@ def goal_lost(plan, trees, tree, u, functions):
         "-wp-prover",
         ",".join(u.provers),
         "-wp-timeout",
-        str(GOAL_SECONDS),
+        str(seconds),
     ]
     ignore = ["-" + c for c in u.expect_unproved]
     if chosen:
@@ -384,23 +422,37 @@ def goal_lost(plan, trees, tree, u, functions):
     child = subprocess.Popen(
         line,
         cwd=tree,
-        env=dict(pj.environment(project), PWD=tree),
+        env=dict(pj.environment(plan.project), PWD=tree),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
     try:
-        for text in child.stdout:
-            g = wplog.GOAL.match(text.rstrip("\n"))
-            if g and g["verdict"] != "Valid":
-                return True, re.sub(r"^typed_(real_)?", "", g["name"])
-            if re.search(r"User Error|aborted|Memory model hypotheses", text):
-                return True, text.strip()[:120]
-        return (True, "Frama-C rejects it") if child.wait() else (False, "")
+        found = loss_in(child.stdout)
+        return found or (("Frama-C rejects it", "") if child.wait() else None)
     finally:
         child.kill()
         child.wait()
         child.stdout.close()
+
+
+def loss_in(lines):
+    """The first goal in a log that is not valid: (name, the provers' verdicts), or None."""
+    found = None
+    for text in lines:
+        attempt = wplog.ATTEMPT.match(text.rstrip("\n"))
+        if found and not attempt:
+            return found
+        if found:
+            found = (found[0], f"{found[1]} {attempt['prover']}: {attempt['verdict']}".strip())
+            continue
+        g = wplog.GOAL.match(text.rstrip("\n"))
+        if g and g["verdict"] != "Valid":
+            said = f"{g['prover']}: {g['verdict']}" if g["verdict"] else ""
+            found = (re.sub(r"^typed_(real_)?", "", g["name"]), said)
+        elif re.search(r"User Error|aborted|Memory model hypotheses", text):
+            return text.strip()[:120], ""
+    return found
 
 
 # ---- Proposals -----------------------------------------------------------------------------------

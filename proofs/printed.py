@@ -234,9 +234,9 @@ def split_top(text, sep):
             depth += 1
         elif c in ")]}":
             depth -= 1
-        elif c == sep and depth == 0:
+        elif depth == 0 and i >= start and text.startswith(sep, i):
             out.append(text[start:i])
-            start = i + 1
+            start = i + len(sep)
     return out + [text[start:]]
 
 

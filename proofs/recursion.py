@@ -11,6 +11,8 @@ import re
 from printed import WORD, split_top
 
 COMPARE = re.compile(r"^(.*?)(<=|>=|<|>)(.*)$")
+# What an arithmetic term has not: a bound with one of these could be a truth value.
+LOGICAL = re.compile(r"&&|\|\||[<>=!?^]|\\(forall|exists|let)\b")
 TURNED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 NEGATED = {"<=": ">", ">": "<=", "<": ">=", ">=": "<"}
 
@@ -89,16 +91,25 @@ def well_founded(logic):
     made = calls(name, recursive)
     if not made:
         return False
-    # a conjunction known to hold gives each conjunct; a disjunction known to fail, each negation
-    for atom in re.split(r"&&" if known else r"\|\|", strip_parens(condition)):
-        m = COMPARE.match(strip_parens(atom))
-        if not m or re.search(r"[<>]=?", m[3]):
+    for atom in atoms(condition, known):
+        m = COMPARE.match(atom)
+        if not m or LOGICAL.search(m[1]) or LOGICAL.search(m[3]):
             continue
         left, sign, right = strip_parens(m[1]), m[2], strip_parens(m[3])
         for n, s, e in ((left, sign, right), (right, TURNED[sign], left)):
             if n in params and decreases(n, s if known else NEGATED[s], e, params, made):
                 return True
     return False
+
+
+def atoms(condition, known):
+    """The parts of a condition that all hold if it holds (known), or all fail if it fails: of a
+    conjunction known to hold its operands, of a disjunction known to fail its operands. A part
+    that is a disjunction or a conjunction in turn stays whole, and is no comparison."""
+    parts = split_top(strip_parens(condition), "&&" if known else "||")
+    if len(parts) == 1:
+        return [strip_parens(parts[0])]
+    return [atom for part in parts for atom in atoms(part, known)]
 
 
 def decreases(n, sign, bound, params, made):

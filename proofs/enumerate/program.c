@@ -113,6 +113,18 @@ static void carry_out(const zp_config *c, int stepped)
 /* ---- Required contents of a program
  * --------------------------------------------------------------- */
 
+/* 1 if each field is in its range. It reads all of them: under MemorySanitizer (run.sh memory) each
+ * must have been written. */
+static int in_range(const zp_config *c, const zp_layout *lay, const zp_op *op)
+{
+  return 0 <= op->kind && ZP_WHAT_NONE <= op->what && -1 <= op->group &&
+         op->group <= ZP_GROUP_TIED && -1 <= op->key && op->key < c->tied_keys && -1 <= op->dtype &&
+         ZP_RED_NONE <= op->redop && -1 <= op->root && -1 <= op->flat && op->flat < lay->n_flats &&
+         -1 <= op->param && op->param < c->n_params && -1 <= op->slot && 0 <= op->if_stepped &&
+         op->if_stepped <= 1 && -1 <= op->mb && op->mb < c->micro_batches && -1 <= op->recv_mb &&
+         op->recv_mb < c->micro_batches && -1 <= op->bucket && 0 <= op->offset && 0 <= op->count;
+}
+
 /* Length, refusal if the capacity is too small, clock, decision before the ops that depend on
  * it. */
 static void write_program(const zp_config *c, int32_t phase, int32_t r)
@@ -132,6 +144,7 @@ static void write_program(const zp_config *c, int32_t phase, int32_t r)
   length[r] = need;
   for (int64_t i = 0; i < need; i++) {
     const zp_op *op = &ops[r][i];
+    MUST(in_range(c, lay, op));
     if (op->kind == ZP_OP_DECIDE) decided = 1;
     MUST(decided || !op->if_stepped);
     if (i == 0) continue;

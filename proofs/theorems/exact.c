@@ -28,7 +28,7 @@
 */
 static void sum_part(const uint32_t *x, int64_t n, int64_t *limb)
 {
-  zp_sumsq own;
+  zp_sumsq own = {0};
   zp_sumsq_clear(&own);
   //@ assert elements: SumSquares32(x, n) == \at(SumSquares32(x, n),Pre);
   zp_sumsq_add_f32(&own, x, n);

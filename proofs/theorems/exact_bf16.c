@@ -30,7 +30,7 @@
 */
 static void sum_part_bf16(const uint16_t *x, int64_t n, int64_t *limb)
 {
-  zp_sumsq own;
+  zp_sumsq own = {0};
   zp_sumsq_clear(&own);
   //@ assert elements: SumSquaresB16(x, n) == \at(SumSquaresB16(x, n),Pre);
   zp_sumsq_add_bf16(&own, x, n);

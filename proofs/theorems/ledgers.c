@@ -120,7 +120,7 @@ static both two_members(const zp_config *cfg, int32_t phase, int32_t group, int3
                         const zp_layout *lay1, zp_coord at1, zp_op *ops1, int64_t cap1,
                         const zp_layout *lay2, zp_coord at2, zp_op *ops2, int64_t cap2)
 {
-  both n;
+  both n = {0};
   //@ assert planned: Planned(cfg, lay1) && Planned(cfg, lay2);
   //@ assert layouts: StageLayout(cfg, lay2);
   /*@ assert alike: \forall integer stepped; PhaseLedger(cfg, lay1, phase, group, key, stepped) ==
@@ -203,7 +203,7 @@ static int64_t outsider(const zp_config *cfg, int32_t phase, int32_t key, const 
 static both need_and_write(const zp_config *cfg, int32_t phase, const zp_layout *lay, zp_coord at,
                            zp_op *ops, int64_t cap)
 {
-  both n;
+  both n = {0};
   n.one = zp_program_need(cfg, lay, phase, at);
   n.two = zp_program_write(cfg, lay, phase, at, ops, cap);
   return n;

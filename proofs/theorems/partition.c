@@ -73,7 +73,7 @@ typedef struct position {
 static position position_of(const zp_config *cfg, const zp_layout *lay, int32_t stage, int32_t i,
                             int64_t x)
 {
-  position p;
+  position p = {0};
   //@ assert head: LayoutHead(cfg, stage, lay) && LayoutRange(cfg, lay);
   //@ assert spot: LayoutSpot(cfg, stage, lay, i) && SpotGood(cfg, stage, lay, i);
   //@ assert entry: lay->first_param + i < StageEnd(cfg, stage);

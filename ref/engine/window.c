@@ -38,7 +38,7 @@ int64_t zp_kept_sum_bytes(int32_t stage, int32_t reduce, int32_t dtype)
 
 zp_range zp_whole_range(const zp_flat *f, int64_t b)
 {
-  zp_range p;
+  zp_range p = {0};
   //@ assert cut: FlatCut(f);
   //@ assert part: PartFacts(f->numel, f->capacity, f->members, f->align, b);
   //@ assert range: RangeFacts(f->numel, f->capacity, f->members, f->align, b);
@@ -117,7 +117,7 @@ zp_range zp_add_range(const zp_config *cfg, const zp_layout *lay, const zp_op *o
 {
   const zp_flat *f = &lay->flat[op->flat];
   const int32_t i = op->param - lay->first_param;
-  zp_range p;
+  zp_range p = {0};
   //@ assert range: LayoutRange(cfg, lay);
   //@ assert spot: SpotGood(cfg, lay->stage, lay, i);
   //@ assert good: FlatGood(cfg, lay->stage, lay, op->flat);

@@ -48,7 +48,7 @@ static zp_decision measured(zp_decision d, const int64_t squares[20], double cli
 zp_decision zp_judge(const int64_t squares[20], const int64_t loss[9], int64_t nonfinite,
                      int64_t bad_loss, int64_t divisor, double clip, double eps, int32_t log2_scale)
 {
-  zp_decision d;
+  zp_decision d = {0};
   d.skipped = nonfinite != 0 || bad_loss != 0 ? 1 : 0;
   d.nonfinite = nonfinite;
   d.log2_scale = log2_scale;

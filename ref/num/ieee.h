@@ -204,7 +204,7 @@ static inline int zp_equal64(double a, double b)
 */
 static inline float zp_f32_of_bits(uint32_t bits)
 {
-  float x;
+  float x = 0;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
@@ -219,7 +219,7 @@ static inline float zp_f32_of_bits(uint32_t bits)
 */
 static inline double zp_f64_of_bits(uint64_t bits)
 {
-  double x;
+  double x = 0;
   memcpy(&x, &bits, sizeof x);
   return x;
 }
@@ -233,7 +233,7 @@ static inline double zp_f64_of_bits(uint64_t bits)
 */
 static inline uint64_t zp_f64_bits(double x)
 {
-  uint64_t bits;
+  uint64_t bits = 0;
   memcpy(&bits, &x, sizeof bits);
   return bits;
 }

@@ -32,7 +32,7 @@ static root_state take_digit(root_state st, uint64_t digit)
 {
   uint64_t rem = 4u * st.rem + digit, trial = 4u * st.root + 1u;
   int one = rem >= trial; /* (2 root + 1)^2 - (2 root)^2 = 4 root + 1 */
-  root_state next;
+  root_state next = {0};
   next.rem = one ? rem - trial : rem;
   next.root = 2u * st.root + (one ? 1u : 0u);
   next.last = st.last - 1;

@@ -74,7 +74,7 @@ static float one_less(double x)
 static step_scalars scalars_of(const zp_optim *optim, const zp_optim_state *state,
                                float factor_clip, int32_t log2_scale)
 {
-  step_scalars k;
+  step_scalars k = {0};
   k.unscale = zp_f32_of_bits((uint32_t)(127 - log2_scale) * 8388608u);
   k.factor_clip = factor_clip;
   k.decay = one_less(zp_mul64(optim->lr, optim->weight_decay));

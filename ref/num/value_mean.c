@@ -247,7 +247,7 @@ static uint32_t pattern_of(const div_state *st)
 
 uint32_t zp_val_mean_f32(const int64_t limb[ZP_VAL_LIMBS], int64_t divisor)
 {
-  int64_t a[CARRIED_LIMBS];
+  int64_t a[CARRIED_LIMBS] = {0};
   /*@ loop invariant i_range: 0 <= i <= 9;
       loop invariant copied: \forall integer k; 0 <= k < i ==> a[k] == limb[k];
       loop assigns i, a[0 .. 9];

@@ -62,9 +62,9 @@ int64_t zp_shard_offset(const zp_flat *f, int64_t b)
 
 zp_home zp_home_of(const zp_flat *f, int64_t e)
 {
-  zp_home h;
+  zp_home h = {0};
   const int64_t b = e / f->capacity, in = e % f->capacity;
-  int64_t part;
+  int64_t part = 0;
   //@ assert cut: FlatCut(f);
   //@ assert facts: HomeFacts(f->numel, f->capacity, f->members, f->align, e);
   part = zp_part(f, b);
@@ -86,7 +86,7 @@ int64_t zp_bucket_of_shard(const zp_flat *f, int64_t o)
 
 int64_t zp_element_at(const zp_flat *f, int32_t owner, int64_t o)
 {
-  int64_t b, e;
+  int64_t b = 0, e = 0;
   //@ assert cut: FlatCut(f);
   //@ assert offset: OffsetFacts(f->numel, f->capacity, f->members, f->align, o);
   //@ assert facts: ElementFacts(f->numel, f->capacity, f->members, f->align, owner, o);

@@ -94,7 +94,7 @@ static zp_uses count_uses(const zp_config *cfg, int32_t j, int32_t end)
 static zp_flat new_flat(const zp_config *cfg, const zp_param *p, int32_t use, int32_t holder)
 {
   const int32_t members = p->expert ? cfg->dp / cfg->ep : cfg->dp;
-  zp_flat f;
+  zp_flat f = {0};
   //@ assert members: 1 <= members <= 1048576;
   //@ assert unit: 1 <= members * cfg->align <= 4294967296;
   f.group = p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP;
@@ -404,7 +404,7 @@ static int add_entries(const zp_config *cfg, zp_layout *lay)
 int zp_layout_build(const zp_config *cfg, int32_t stage, zp_layout *lay)
 {
   const zp_span own = zp_stage_span(cfg, stage);
-  int result;
+  int result = 0;
   /*@ assert own: own.count == StageCount(cfg, stage) &&
         own.first + own.count == StageEnd(cfg, stage); */
   zp_layout_name(cfg, lay, stage, own);

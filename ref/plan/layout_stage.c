@@ -7,8 +7,8 @@
 
 zp_span zp_stage_span(const zp_config *cfg, int32_t stage)
 {
-  int32_t lo = 0, hi;
-  zp_span s;
+  int32_t lo = 0, hi = 0;
+  zp_span s = {0};
   //@ assert listed: Listed(cfg);
   /*@ loop invariant range: 0 <= lo <= StageFirst(cfg, stage) <= cfg->n_params;
       loop assigns lo;

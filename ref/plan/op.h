@@ -17,8 +17,7 @@
         \result.bucket == -1 && \result.offset == 0 && \result.count == 0; */
 static inline zp_op zp_op_blank(int32_t kind, int64_t clock_t, int64_t clock_i)
 {
-  zp_op op;
-  op.kind = kind;
+  zp_op op = {kind};
   op.what = ZP_WHAT_NONE;
   op.group = -1;
   op.key = -1;

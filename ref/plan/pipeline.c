@@ -41,7 +41,7 @@ static int64_t backward_at(int64_t S, int64_t M, int64_t s, int64_t t)
 
 zp_slot zp_slot_at(int64_t S, int64_t M, int64_t s, int64_t t)
 {
-  zp_slot a;
+  zp_slot a = {0};
   a.backward = (int32_t)((t + s) % 2);
   if (a.backward) {
     a.mb = backward_at(S, M, s, t);

@@ -377,7 +377,7 @@ static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
 static zp_arrival arrival_of(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb,
                              int64_t t)
 {
-  zp_arrival a;
+  zp_arrival a = {0};
   a.k = lay->spot[i].flat;
   a.flat = lay->flat[a.k];
   a.param = lay->first_param + i;

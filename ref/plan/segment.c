@@ -20,7 +20,7 @@
     ensures offset: 0 < \result.count ==> 0 <= \result.offset == \result.flat - start; */
 static zp_segment part_of(int32_t param, int64_t start, int64_t numel, int64_t lo, int64_t hi)
 {
-  zp_segment s;
+  zp_segment s = {0};
   const int64_t end = start + numel;
   s.param = param;
   s.flat = start > lo ? start : lo;
@@ -42,8 +42,8 @@ zp_segment zp_segment_next(const zp_config *cfg, const zp_layout *lay, int32_t k
       loop assigns left;
       loop variant left; */
   while (left > 0) {
-    zp_segment s;
-    int32_t j;
+    zp_segment s = {0};
+    int32_t j = 0;
     left--;
     j = lay->first_param + left;
     //@ assert spot: SegmentSpot(cfg, lay, left, k);

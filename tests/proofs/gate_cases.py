@@ -321,6 +321,40 @@ CASES = [
         ("special-code", "'#ifdef __OPTIMIZE__': code that depends on the reader"),
     ),
     (
+        "a variable without a value",
+        [(ARRAYS, "  return x + x;", "  int y;\n  y = x;\n  return x + y;")],
+        ("no-value", "src/arrays.c:"),
+    ),
+    (
+        "a struct without a value",
+        [(ARRAYS, "  return x + x;", "  struct { int a; } y;\n  y.a = x;\n  return x + y.a;")],
+        ("no-value", "src/arrays.c:"),
+    ),
+    (
+        "recursion behind a conjunction",
+        [
+            (
+                LOGIC,
+                "    axiomatic",
+                "    logic integer Far(integer x, integer y) ="
+                " (x <= 0 && y == 2) ? 0 : Far(x - 1, y);\n    axiomatic",
+            )
+        ],
+        ("recursion", "Far is not recognisably well-founded"),
+    ),
+    (
+        "recursion behind a nested disjunction",
+        [
+            (
+                LOGIC,
+                "    axiomatic",
+                "    logic integer Far(integer x, integer y) ="
+                " (y > 0 && (y > 1 || x <= 0)) ? 0 : Far(x - 1, y);\n    axiomatic",
+            )
+        ],
+        ("recursion", "Far is not recognisably well-founded"),
+    ),
+    (
         "code that asks the compiler",
         [(ARRAYS, "  return x + x;", "  return x + x + 0 * __COUNTER__;")],
         ("special-code", "a name of the compiler's own"),

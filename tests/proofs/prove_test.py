@@ -1,5 +1,5 @@
-"""Tests how proofs/prove.py handles provers that end without an answer. WP is simulated, so no
-prover runs.
+"""Tests how proofs/prove.py and proofs/mutate.py handle provers that end without an answer or run
+out of time. WP is simulated, so no prover runs.
 
 Prints ok / not ok lines."""
 
@@ -10,6 +10,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "proofs"))
 
+import mutate  # noqa: E402
 import prove  # noqa: E402
 import wplog  # noqa: E402
 
@@ -45,7 +46,35 @@ def play(logs, mode, cache):
     return len(runs)
 
 
+SLOW = ["[wp] [Failed] Goal typed_g", "  CVC5 1.0.3: Timeout (5s)", "  Z3 4.8.12: Unknown (1s)", ""]
+WRONG = ["[wp] [Qed] Goal typed_f : Valid", "[wp] [CVC5 1.0.3] Goal typed_g : Unknown (30ms)"]
+GONE = ["[wp] [CVC5 1.0.3] Goal typed_g : Failed"]
+GOOD = ["[wp] [CVC5 1.0.3] Goal typed_g : Valid (30ms)"]
+
+
+def judged(first, again, before):
+    """The verdict on a mutant whose runs leave these logs, and how often the provers were asked."""
+    logs, asked = [first, again], []
+
+    def lost(seconds):
+        asked.append(seconds)
+        return mutate.loss_in(logs[len(asked) - 1])
+
+    return mutate.judge_loss(lost, lambda: mutate.loss_in(before), 10)[0], len(asked)
+
+
+def kills():
+    check("an_unknown_goal_kills", judged(WRONG, None, GOOD) == (True, 1))
+    check("a_time_out_is_asked_again", judged(SLOW, SLOW, GOOD) == (True, 2))
+    check("a_goal_that_needs_more_time_does_not_kill", judged(SLOW, GOOD, GOOD) == (False, 2))
+    check("a_goal_lost_without_the_change_does_not_kill", judged(SLOW, SLOW, SLOW) == (None, 2))
+    check("nor_one_that_is_unknown_without_it", judged(WRONG, None, WRONG) == (None, 1))
+    check("nor_provers_that_do_not_answer", judged(GONE, GONE, GOOD) == (None, 2))
+    check("no_loss_is_alive", judged(GOOD, None, GOOD) == (False, 1))
+
+
 def main():
+    kills()
     with tempfile.TemporaryDirectory() as cache:
         old = os.path.join(cache, "old.json")
         with open(old, "w", encoding="utf-8") as file:

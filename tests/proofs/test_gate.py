@@ -42,6 +42,30 @@ def foreign_header():
     return check("foreign header", good, problems)
 
 
+def coq_assumed():
+    """What a file of Coq assumes is reported, in whatever way; what it proves is not."""
+    tree = copy("coq assumed")
+    folder = os.path.join(tree, "proofs", "coq")
+    os.mkdir(folder)
+    files = {
+        "Good": "Require Import Lia ZP.Given.\nSection S. (* Axiom *)\nVariable n : nat.\n"
+        "Lemma l : n = n. Proof. reflexivity. Qed.\nEnd S.\n",
+        "Given": "Variable n : nat.",
+        "Left": "Lemma l : 0 = 1. Proof. Admitted.",
+        "Third": "Lemma l : 0 = 1. Proof. (* . *) admit. Qed.",
+        "Flags": "Unset Guard Checking.",
+        "Far": "Require Import Classical.",
+        "Next": "Require Import Lia\n  Classical.",
+        "Reals": "From Coq Require Import Reals.",
+    }
+    for name, text in files.items():
+        with open(os.path.join(folder, name + ".v"), "w") as f:
+            f.write(text)
+    code, problems = gate(tree)
+    found = {p["where"].split("/")[-1].split(".")[0] for p in problems if p["kind"] == "coq-assumed"}
+    return check("coq assumed", code == 1 and found == set(files) - {"Good"}, problems)
+
+
 def forged_report():
     """A report that was edited after the run is rejected; it could hide an unproved goal."""
     tree = copy("forged report")
@@ -188,6 +212,7 @@ def forged_tree():
 
 OTHERS = [
     foreign_header,
+    coq_assumed,
     forged_report,
     forged_tree,
     stale,

@@ -231,6 +231,7 @@ def proofs():
         ("coq", "command", "sh proofs/coq/run.sh build", "proofs/coq", "coq"),
         ("spin", "command", "sh proofs/spin/run.sh build", "proofs/spin", "spin"),
         ("enumerate-half", "command", "sh proofs/enumerate/run.sh build half", enumerated, ""),
+        ("enumerate-memory", "command", "sh proofs/enumerate/run.sh build memory", enumerated, ""),
         (
             "enumerate",
             "command",
