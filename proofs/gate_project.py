@@ -205,7 +205,9 @@ def judge_values(v):
     files = {*project.scope_files(), *(u.file for u in v.plan.units)}
     found = {x for file in sorted(files) for x in csource.uninitialised(project.root, file)}
     for path, line, text in sorted(found):
-        v.add("no-value", f"{path}:{line}", f"'{text}': a variable without a value, which may be read")
+        v.add(
+            "no-value", f"{path}:{line}", f"'{text}': a variable without a value, which may be read"
+        )
 
 
 # Commands of Coq by which a file assumes instead of proving, or weakens the kernel. Outside of a
@@ -236,7 +238,9 @@ def judge_coq(v):
             if re.search(r"\bRequire\b", line):
                 words = set(re.findall(r"[\w.]*\w", line)) - {"Require", "Import", "Export"}
                 for word in sorted(words - COQ_LIBRARY - ours):
-                    v.add("coq-assumed", where, f"{word} may have axioms: the gate does not know it")
+                    v.add(
+                        "coq-assumed", where, f"{word} may have axioms: the gate does not know it"
+                    )
                 if not line.rstrip().endswith("."):
                     v.add("coq-assumed", where, "a Require that goes on in the next line")
 

@@ -397,28 +397,9 @@ def first_lost(plan, trees, tree, u, functions, seconds):
     """The first goal that no prover proves in that many seconds of CPU, with what each prover
     said; what else keeps Frama-C from proving all; None if all goals are proven."""
     chosen = [f for f in plan.functions[u.name] if functions is None or f in functions]
-    line = [
-        *prove.FRAMA_C,
-        *prove.STRICT,
-        u.file,
-        "-wp-cache",
-        "replay",
-        "-wp-cache-dir",
-        trees.cache,
-        "-wp-par",
-        "1",
-        *u.words,
-        "-wp-prover",
-        ",".join(u.provers),
-        "-wp-timeout",
-        str(seconds),
-    ]
-    ignore = ["-" + c for c in u.expect_unproved]
-    if chosen:
-        line += ["-then", "-wp", "-wp-fct", ",".join(chosen)]
-        line += ["-wp-prop=" + ",".join(ignore)] if ignore else []
-    if functions is None and plan.lemmas[u.name]:
-        line += ["-then", "-wp", "-wp-fct=@default", "-wp-prop", ",".join(plan.lemmas[u.name])]
+    lemmas = plan.lemmas[u.name] if functions is None else []
+    cache = ("replay", trees.cache)
+    line = prove.asks(u, u.file, chosen, lemmas, cache, seconds, u.expect_unproved)
     child = subprocess.Popen(
         line,
         cwd=tree,

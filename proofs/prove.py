@@ -51,56 +51,30 @@ def say(text):
 # ---- One unit ------------------------------------------------------------------------------------
 
 
-def command_of(project, u, functions, lemmas, cache_mode, cache_dir, controls):
-    """One frama-c command: the functions, the lemmas, the controls that must stay unproved, then
-    the status of every property. The functions come first because WP prints the memory hypotheses
-    of a function only in its first run (tests/proofs/test_gate.py checks that it does)."""
-    limits = project.limits
-    line = [
-        *FRAMA_C,
-        *STRICT,
-        u.out("unit.c"),
-        "-wp-cache",
-        cache_mode,
-        "-wp-cache-dir",
-        cache_dir,
-        "-wp-par",
-        "1",
-        *u.words,
-        "-wp-prover",
-        ",".join(u.provers),
-        "-wp-report-json",
-        u.out("goals.json"),
-    ]
+def asks(u, file, functions, lemmas, cache, limit, ignored, options=()):
+    """The frama-c command that proves functions and lemmas of a unit, without the clauses ignored.
+    cache: (mode, folder); limit: seconds for each goal; options: further ones of the command. The functions come first because WP prints
+    the memory hypotheses of a function only in its first run (tests/proofs/test_gate.py checks
+    that it does)."""
+    line = [*FRAMA_C, *STRICT, file, "-wp-cache", cache[0], "-wp-cache-dir", cache[1]]
+    line += ["-wp-par", "1", *u.words, "-wp-prover", ",".join(u.provers), *options]
     if functions:
-        line += [
-            "-then",
-            "-wp",
-            "-wp-timeout",
-            str(limits["goal"]),
-            "-wp-fct",
-            ",".join(functions),
-            "-wp-prop=" + ",".join("-" + c for c in controls),
-        ]
+        line += ["-then", "-wp", "-wp-timeout", str(limit), "-wp-fct", ",".join(functions)]
+        line += ["-wp-prop=" + ",".join("-" + c for c in ignored)] if ignored else []
     if lemmas:
-        line += [
-            "-then",
-            "-wp",
-            "-wp-timeout",
-            str(limits["goal"]),
-            "-wp-fct=@default",
-            "-wp-prop",
-            ",".join(lemmas),
-        ]
-    line += [
-        "-then",
-        "-wp",
-        "-wp-timeout",
-        str(limits["sentinel"]),
-        "-wp-fct=@default",
-        "-wp-prop",
-        ",".join(controls),
-    ]
+        line += ["-then", "-wp", "-wp-timeout", str(limit), "-wp-fct=@default"]
+        line += ["-wp-prop", ",".join(lemmas)]
+    return line
+
+
+def command_of(project, u, functions, lemmas, cache, controls):
+    """The frama-c command of a unit's run: the functions and lemmas, then the controls that must
+    stay unproved, then the status of every property."""
+    report = ("-wp-report-json", u.out("goals.json"))
+    limit = project.limits["goal"]
+    line = asks(u, u.out("unit.c"), functions, lemmas, cache, limit, controls, report)
+    line += ["-then", "-wp", "-wp-timeout", str(project.limits["sentinel"]), "-wp-fct=@default"]
+    line += ["-wp-prop", ",".join(controls)]
     return line + ["-then", "-report-csv", u.out("properties.csv")]
 
 
@@ -185,8 +159,7 @@ def run_unit(plan, u, mode, cache_dir):
         u,
         plan.functions[u.name],
         plan.lemmas[u.name],
-        "offline" if mode == "replay" else "update",
-        cache_dir,
+        ("offline" if mode == "replay" else "update", cache_dir),
         controls,
     )
     start = time.monotonic()

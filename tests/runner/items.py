@@ -215,6 +215,7 @@ def proofs():
     if os.environ.get("ZP_VERDICTS") == "compare":
         # make evidence: without the prover cache, all mutants
         yield Item("prove", "command", [*MAKE, "prove-cold"], slots=jobs, limit=86400)
+        yield Item("smoke", "command", [*MAKE, "smoke", "COLD=1"], slots=jobs, limit=86400)
         yield Item("mutants", "command", [*MAKE, "mutants"], slots=jobs, limit=86400)
     else:
         yield Item("prove", "command", [*MAKE, "prove"], slots=jobs)
