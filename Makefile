@@ -37,8 +37,8 @@ endif
 # What Debian 12 calls what we need; the tests need more than `make run` does.
 PACKAGES_RUN  := gcc libc6-dev pkg-config libjansson-dev libxxhash-dev libopenmpi-dev openmpi-bin \
                  gnuplot-nox
-PACKAGES_TEST := $(PACKAGES_RUN) clang libclang-rt-dev clang-format shellcheck python3-venv \
-                 libcriterion-dev libgmp-dev libmpfr-dev jq python3 python3-jsonschema python3-jinja2
+PACKAGES_TEST := $(PACKAGES_RUN) clang libclang-rt-dev clang-format shellcheck libcriterion-dev \
+                 libgmp-dev libmpfr-dev jq python3 python3-venv python3-jsonschema python3-jinja2
 # For tests and the judge: a python3 that is first on the path may lack what Debian's packages bring
 # to Debian's.
 WITH_LIBRARIES = PATH="$$(python3 -c 'import jinja2, jsonschema' 2>/dev/null || \

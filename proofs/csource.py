@@ -109,7 +109,7 @@ def preprocessed(root, file):
 def uninitialised(root, file):
     """(path, line, declaration) of each variable that a function of the file, or of a header of
     the project that it includes, declares without a value. Macros are expanded. A function's body
-    is a block after a `)`; no declaration in a struct, an enum or an initialiser is one of these."""
+    is a block after a `)`; declarations in structs, enums and initialisers do not count."""
     lines = [x for x in preprocessed(root, file) if not x[0].startswith(("/", "<"))]
     text = "\n".join(x[2] for x in lines)
     blocks, start = [], 0  # for each open brace: whether it is in a function's body

@@ -214,7 +214,8 @@ def judge_values(v):
 # section the last four assume, too.
 ASSUMES = re.compile(
     r"\b(Admitted|admit|give_up|Axioms?|Conjectures?|Parameters?|Primitive|Unset\s+\w+\s+Checking"
-    r"|bypass_check|Declare|Load|LoadPath|\w+_no_check|Module|Variables?|Hypothes[ie]s|Context|Let)\b"
+    r"|bypass_check|Declare|Load|LoadPath|\w+_no_check|Module|Variables?|Hypothes[ie]s|Context"
+    r"|Let)\b"
 )
 IN_SECTION = ("Variable", "Hypothes", "Context", "Let")
 COQ_LIBRARY = {"Arith", "Bool", "Lia", "List", "Permutation", "RelationClasses", "Sorted", "ZArith"}

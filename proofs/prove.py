@@ -53,9 +53,9 @@ def say(text):
 
 def asks(u, file, functions, lemmas, cache, limit, ignored, options=()):
     """The frama-c command that proves functions and lemmas of a unit, without the clauses ignored.
-    cache: (mode, folder); limit: seconds for each goal; options: further ones of the command. The functions come first because WP prints
-    the memory hypotheses of a function only in its first run (tests/proofs/test_gate.py checks
-    that it does)."""
+    cache: (mode, folder); limit: seconds for each goal; options: further ones of the command. The
+    functions come first because WP prints the memory hypotheses of a function only in its first
+    run (tests/proofs/test_gate.py checks that it does)."""
     line = [*FRAMA_C, *STRICT, file, "-wp-cache", cache[0], "-wp-cache-dir", cache[1]]
     line += ["-wp-par", "1", *u.words, "-wp-prover", ",".join(u.provers), *options]
     if functions:

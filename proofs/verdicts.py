@@ -57,7 +57,8 @@ def of_mutant(plan, name, edits, targets, limits):
     parts = {f"unit {unit}": plan.stamps[unit] for unit, _ in targets}
     parts["edits"] = pj.digest(*[x for edit in edits for x in edit])
     parts["targets"] = pj.digest(*[str(t) for t in targets], *limits)
-    parts["script mutate.py"] = pj.file_digest(os.path.join(pj.HERE, "mutate.py"))
+    for script in ("mutate.py", "losses.py"):
+        parts[f"script {script}"] = pj.file_digest(os.path.join(pj.HERE, script))
     return base("mutant", name, parts)
 
 

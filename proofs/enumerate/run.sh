@@ -42,7 +42,7 @@ memory() {
   cp -r spec/acsl "$copy/spec"
   cp -r ref/plan ref/num "$copy/ref"
   cp -r proofs/enumerate "$copy/proofs"
-  sed 's/zp_op op = {kind};/zp_op op;\n  op.kind = kind;/; /op.bucket = -1;/d' ref/plan/op.h \
+  sed 's/zp_op op = {0};/zp_op op;/; /op.bucket = -1;/d' ref/plan/op.h \
     >"$copy/ref/plan/op.h"
   # shellcheck disable=SC2086
   if (cd "$copy" && $with proofs/enumerate/program.c ref/plan/*.c ref/num/*.c -lm -o p) &&

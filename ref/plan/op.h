@@ -17,7 +17,8 @@
         \result.bucket == -1 && \result.offset == 0 && \result.count == 0; */
 static inline zp_op zp_op_blank(int32_t kind, int64_t clock_t, int64_t clock_i)
 {
-  zp_op op = {kind};
+  zp_op op = {0};
+  op.kind = kind;
   op.what = ZP_WHAT_NONE;
   op.group = -1;
   op.key = -1;
@@ -113,6 +114,7 @@ static inline zp_op zp_op_local(int32_t kind, int32_t k, int64_t b, int64_t cloc
     assigns ops[n];
     ensures length: \result == n + 1;
     ensures op: OpIs(ops + n, op);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, n + 1, op.clock_t, op.clock_i + 1);
     ensures ledger: \forall integer g, key, stepped; LedgerOf(ops, n + 1, g, key, stepped) ==
         Put(LedgerOf{Pre}(ops, n, g, key, stepped), op, g, key, stepped);

@@ -1,6 +1,10 @@
 /* Broadcasts of an entry's first values. spec: LEDG-5, TIE-2 */
 #include "program_internal.h"
 
+#include "../../spec/acsl/op_is_lemmas.h"
+
+#include "../../spec/acsl/op_init_lemmas.h"
+
 #include "../../spec/acsl/holder_lemmas.h"
 
 int32_t zp_param_holds(const zp_config *cfg, int32_t j)
@@ -57,6 +61,9 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key)
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + 1;
+    ensures op: IsFirst{Pre,Post}(ops + n, group, key, cfg, \at(lay->first_param, Pre) + i, clock_t,
+        clock_i);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, n + 1, clock_t, clock_i + 1);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, k, stepped; HasLedger(g) ==>

@@ -4,12 +4,17 @@
 #include "../../spec/acsl/init_lemmas.h"
 #include "../../spec/acsl/kept_lemmas.h"
 
+#include "../../spec/acsl/op_is_lemmas.h"
+
+#include "../../spec/acsl/op_init_lemmas.h"
+
 /* Every rank of the world takes part in every split; these are a program's first ops. LEDG-4 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires room: \valid(ops + (0 .. 4 + cfg->tied_keys));
     terminates \true; exits \false;
     assigns ops[0 .. 4 + cfg->tied_keys];
     ensures length: \result == 5 + \old(cfg->tied_keys);
+    ensures ops: CreationOps(ops, \result);
     ensures clock: Clocked(ops, \result, ZP_CLOCK_TIED_VALUES, 0);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == Nothing;
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
@@ -20,6 +25,7 @@ static int64_t put_creations(const zp_config *cfg, zp_op *ops)
   const int32_t end = ZP_GROUP_TIED + cfg->tied_keys;
   int64_t n = 0;
   /*@ loop invariant range: ZP_GROUP_DP <= g <= end && n == g - 1;
+      loop invariant ops: CreationOps(ops, n);
       loop invariant clock: Clocked(ops, n, ZP_CLOCK_CREATE, g);
       loop invariant links: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
       loop invariant ledger: \forall integer h, key, stepped; HasLedger(h) ==>
@@ -33,7 +39,10 @@ static int64_t put_creations(const zp_config *cfg, zp_op *ops)
     op.group = ZP_GROUP_WORLD;
     op.root = g < ZP_GROUP_TIED ? g : ZP_GROUP_TIED;
     op.key = g < ZP_GROUP_TIED ? -1 : g - ZP_GROUP_TIED;
-    n = zp_emit(ops, n, op);
+    const int64_t next = zp_emit(ops, n, op);
+    //@ assert before: CreationOps(ops, n);
+    //@ assert here: IsCreation(ops + n, g);
+    n = next;
   }
   return n;
 }
@@ -48,6 +57,9 @@ static int64_t put_creations(const zp_config *cfg, zp_op *ops)
     requires clock: Clocked(ops, n, ZP_CLOCK_TIED_VALUES, 0);
     terminates \true; exits \false;
     assigns ops[n .. n + TiedValues(cfg, lay->stage, cfg->tied_keys) - 1];
+    ensures ops: TiedFirsts{Pre,Post}(ops, n, \result, cfg, \at(lay->stage, Pre),
+        \at(lay->first_param, Pre), \at(lay->n_params, Pre), \at(cfg->tied_keys, Pre));
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures kept: Kept{Pre,Post}(cfg);
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
@@ -63,6 +75,9 @@ static int64_t put_creations(const zp_config *cfg, zp_op *ops)
 static int64_t put_tied_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: 0 <= x <= \at(cfg->tied_keys, Pre);
+      loop invariant ops: TiedFirsts{Pre,Here}(ops, \at(n, Pre), n, cfg, \at(lay->stage, Pre),
+        \at(lay->first_param, Pre), \at(lay->n_params, Pre), x);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant kept: Kept{Pre,Here}(cfg);
       loop invariant stage: KeptStage{Pre,Here}(lay);
       loop invariant flats: KeptFlats{Pre,Here}(lay);
@@ -92,7 +107,19 @@ static int64_t put_tied_values(const zp_config *cfg, const zp_layout *lay, zp_op
     /*@ assert most: TiedValues{Pre}(cfg, \at(lay->stage, Pre), x + 1) <=
           \at(TiedValues(cfg, lay->stage, cfg->tied_keys), Pre) <= 1024; */
     //@ assert least: 0 <= n - \at(n, Pre) && 0 <= On(cfg, x, lay->stage) <= 1;
-    n = zp_put_tied_value(cfg, lay, x, ops, n);
+    //@ ghost Between: ;
+    const int64_t next = zp_put_tied_value(cfg, lay, x, ops, n);
+    /*@ assert old: TiedFirsts{Pre,Here}(ops, \at(n, Pre), n, cfg, \at(lay->stage, Pre),
+        \at(lay->first_param, Pre), \at(lay->n_params, Pre), x); */
+    /*@ assert here: On{Pre}(cfg, x, \at(lay->stage, Pre)) == 1 ==> n < next &&
+        IsTiedFirst{Between,Here}(ops + n, cfg,
+          \at(lay->first_param, Pre), \at(lay->n_params, Pre), x); */
+    /*@ assert new: On{Pre}(cfg, x, \at(lay->stage, Pre)) == 1 ==> n < next &&
+        IsTiedFirst{Pre,Here}(ops + n, cfg,
+          \at(lay->first_param, Pre), \at(lay->n_params, Pre), x); */
+    /*@ assert all: TiedFirsts{Pre,Here}(ops, \at(n, Pre), next, cfg, \at(lay->stage, Pre),
+          \at(lay->first_param, Pre), \at(lay->n_params, Pre), x + 1); */
+    n = next;
   }
   return n;
 }
@@ -107,6 +134,9 @@ static int64_t put_tied_values(const zp_config *cfg, const zp_layout *lay, zp_op
     requires clock: Clocked(ops, n, ZP_CLOCK_TP_VALUES, 0);
     terminates \true; exits \false;
     assigns ops[n .. n + TpValues(cfg, lay->first_param, lay->n_params) - 1];
+    ensures ops: TpFirsts{Pre,Post}(ops, n, \result, cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre));
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures kept: Kept{Pre,Post}(cfg);
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
@@ -122,6 +152,9 @@ static int64_t put_tied_values(const zp_config *cfg, const zp_layout *lay, zp_op
 static int64_t put_tp_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: 0 <= i <= \at(lay->n_params, Pre);
+      loop invariant ops: TpFirsts{Pre,Here}(ops, \at(n, Pre), n, cfg, \at(lay->first_param, Pre),
+        i);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant kept: Kept{Pre,Here}(cfg);
       loop invariant stage: KeptStage{Pre,Here}(lay);
       loop invariant flats: KeptFlats{Pre,Here}(lay);
@@ -150,7 +183,22 @@ static int64_t put_tp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
     /*@ assert most: TpValues{Pre}(cfg, \at(lay->first_param, Pre), i + 1) <=
           \at(TpValues(cfg, lay->first_param, lay->n_params), Pre) <= 65536; */
     //@ assert least: 0 <= n - \at(n, Pre) && 0 <= Replica(cfg, lay->first_param + i) <= 1;
-    n = zp_put_tp_value(cfg, lay, i, ops, n);
+    //@ ghost Between: ;
+    const int64_t next = zp_put_tp_value(cfg, lay, i, ops, n);
+    /*@ assert old: TpFirsts{Pre,Here}(ops, \at(n, Pre), n, cfg, \at(lay->first_param, Pre),
+        i); */
+    /*@ assert here: Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> n < next &&
+        IsFirst{Between,Here}(ops + n, ZP_GROUP_TP, -1, cfg, \at(lay->first_param, Pre) + i, 2,
+        i); */
+    /*@ assert new: Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> n < next &&
+        IsFirst{Pre,Here}(ops + n, ZP_GROUP_TP, -1, cfg, \at(lay->first_param, Pre) + i, 2, i); */
+    /*@ assert one: Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==>
+        TpFirsts{Pre,Here}(ops,
+          \at(n, Pre), next, cfg, \at(lay->first_param, Pre), i + 1); */
+    /*@ assert none: Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) != 1 ==>
+        TpFirsts{Pre,Here}(ops,
+          \at(n, Pre), next, cfg, \at(lay->first_param, Pre), i + 1); */
+    n = next;
   }
   return n;
 }
@@ -165,6 +213,9 @@ static int64_t put_tp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
     requires clock: Clocked(ops, n, ZP_CLOCK_DP_VALUES, 0);
     terminates \true; exits \false;
     assigns ops[n .. n + DpValues(cfg, lay->first_param, lay->n_params) - 1];
+    ensures ops: DpFirsts{Pre,Post}(ops, n, \result, cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre));
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures kept: Kept{Pre,Post}(cfg);
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
@@ -178,6 +229,9 @@ static int64_t put_tp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
 static int64_t put_dp_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: 0 <= i <= \at(lay->n_params, Pre);
+      loop invariant ops: DpFirsts{Pre,Here}(ops, \at(n, Pre), n, cfg, \at(lay->first_param, Pre),
+        i);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant kept: Kept{Pre,Here}(cfg);
       loop invariant stage: KeptStage{Pre,Here}(lay);
       loop invariant flats: KeptFlats{Pre,Here}(lay);
@@ -206,9 +260,50 @@ static int64_t put_dp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
     /*@ assert most: DpValues{Pre}(cfg, \at(lay->first_param, Pre), i + 1) <=
           \at(DpValues(cfg, lay->first_param, lay->n_params), Pre) <= 65536; */
     //@ assert least: 0 <= n - \at(n, Pre) && 0 <= Holds(cfg, lay->first_param + i) <= 1;
-    n = zp_put_dp_value(cfg, lay, i, ops, n);
+    //@ ghost Between: ;
+    const int64_t next = zp_put_dp_value(cfg, lay, i, ops, n);
+    /*@ assert old: DpFirsts{Pre,Here}(ops, \at(n, Pre), n, cfg, \at(lay->first_param, Pre),
+        i); */
+    /*@ assert here: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> n < next &&
+        IsFirst{Between,Here}(ops + n, GroupOf{Pre}(cfg, \at(lay->first_param, Pre) + i), -1, cfg,
+        \at(lay->first_param, Pre) + i, 3, i); */
+    /*@ assert new: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> n < next &&
+        IsFirst{Pre,Here}(ops + n, GroupOf{Pre}(cfg, \at(lay->first_param, Pre) + i), -1, cfg,
+        \at(lay->first_param, Pre) + i, 3, i); */
+    /*@ assert length: n == \at(n, Pre) + DpValues{Pre}(cfg, \at(lay->first_param, Pre), i) &&
+        \at(n, Pre) <= n <= next; */
+    /*@ assert held_one: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> n < next; */
+    /*@ assert value_one: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==>
+        IsFirst{Pre,Here}(ops + n, GroupOf{Pre}(cfg, \at(lay->first_param, Pre) + i), -1, cfg,
+          \at(lay->first_param, Pre) + i, 3, i); */
+    /*@ assert one: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> DpFirsts{Pre,Here}(ops,
+          \at(n, Pre), next, cfg, \at(lay->first_param, Pre), i + 1); */
+    /*@ assert none: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) != 1 ==>
+        DpFirsts{Pre,Here}(ops,
+          \at(n, Pre), next, cfg, \at(lay->first_param, Pre), i + 1); */
+    n = next;
   }
   return n;
+}
+
+/* Appends the op that makes the masters. ops has room for one more, with a clock after those so
+ * far. LEDG-5 */
+/*@ requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
+    requires clock: Clocked(ops, n, ZP_CLOCK_INSTALL, 0);
+    terminates \true; exits \false;
+    assigns ops[n];
+    ensures length: \result == n + 1;
+    ensures op: IsInstall(ops + n);
+    ensures stays: SameOps{Pre,Post}(ops, n);
+    ensures clock: Increasing(ops, \result);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
+    ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) == LedgerOf{Pre}(ops, n, g, key, stepped); */
+static int64_t put_install(zp_op *ops, int64_t n)
+{
+  zp_op op = zp_op_blank(ZP_OP_INSTALL, ZP_CLOCK_INSTALL, 0);
+  op.what = ZP_WHAT_MASTER;
+  return zp_emit(ops, n, op);
 }
 
 /* Broadcasts all first values, then makes the masters. LEDG-5 */
@@ -223,6 +318,9 @@ static int64_t put_dp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
     assigns ops[n .. n + ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params) - 1];
     ensures length: \result ==
         n + \old(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params));
+    ensures ops: FirstOps{Pre,Post}(ops, n, cfg, \at(lay->stage, Pre), \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre));
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Increasing(ops, \result);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
@@ -231,25 +329,31 @@ static int64_t put_dp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
             \at(lay->first_param, Pre), \at(lay->n_params, Pre), g, key); */
 static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n)
 {
-  zp_op install = zp_op_blank(ZP_OP_INSTALL, ZP_CLOCK_INSTALL, 0);
-  install.what = ZP_WHAT_MASTER;
   /*@ assert lengths: 0 <= TiedValues(cfg, lay->stage, cfg->tied_keys) <= 1024 &&
         0 <= TpValues(cfg, lay->first_param, lay->n_params) <= 65536 &&
         0 <= DpValues(cfg, lay->first_param, lay->n_params) <= 65536; */
   n = put_tied_values(cfg, lay, ops, n);
-  //@ assert valid: Valid(cfg);
-  //@ assert good: StageLayout(cfg, lay);
+  //@ assert good: Valid(cfg) && StageLayout(cfg, lay);
   /*@ assert tp: TpValues(cfg, lay->first_param, lay->n_params) ==
         \at(TpValues(cfg, lay->first_param, lay->n_params), Pre); */
   /*@ assert tp_same: \forall trace t; TpTrace(t, cfg, cfg->precision, lay->first_param,
         lay->n_params) == TpTrace{Pre}(t, cfg, \at(cfg->precision, Pre),
         \at(lay->first_param, Pre), \at(lay->n_params, Pre)); */
+  //@ ghost const int64_t tied = n;
+  //@ ghost Tied: ;
   n = put_tp_values(cfg, lay, ops, n);
+  //@ ghost const int64_t tp = n;
+  //@ ghost Tp: ;
+  /*@ assert tied_ops: TiedFirsts{Pre,Here}(ops, \at(n, Pre), tied, cfg, \at(lay->stage, Pre),
+        \at(lay->first_param, Pre), \at(lay->n_params, Pre), \at(cfg->tied_keys, Pre)); */
+  /*@ assert tp_here: TpFirsts{Tied,Here}(ops, tied, tp, cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre)); */
+  /*@ assert tp_ops: TpFirsts{Pre,Here}(ops, tied, tp, cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre)); */
   //@ assert kept: Kept{Pre,Here}(cfg);
   //@ assert stage: KeptStage{Pre,Here}(lay);
   //@ assert flats: KeptFlats{Pre,Here}(lay);
-  //@ assert valid: Valid(cfg);
-  //@ assert good: StageLayout(cfg, lay);
+  //@ assert good: Valid(cfg) && StageLayout(cfg, lay);
   /*@ assert dp: DpValues(cfg, lay->first_param, lay->n_params) ==
         \at(DpValues(cfg, lay->first_param, lay->n_params), Pre); */
   /*@ assert dp_same: \forall trace t, integer g; DpTrace(t, cfg, cfg->precision,
@@ -262,6 +366,20 @@ static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops
               \at(lay->stage, Pre), \at(lay->first_param, Pre), \at(lay->n_params, Pre), g,
               key)); */
   n = put_dp_values(cfg, lay, ops, n);
+  //@ ghost const int64_t dp = n;
+  //@ ghost Dp: ;
+  /*@ assert tied_stay: TiedFirsts{Pre,Here}(ops, \at(n, Pre), tied, cfg, \at(lay->stage, Pre),
+        \at(lay->first_param, Pre), \at(lay->n_params, Pre), \at(cfg->tied_keys, Pre)); */
+  /*@ assert tp_stay: TpFirsts{Pre,Here}(ops, tied, tp, cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre)); */
+  /*@ assert dp_here: DpFirsts{Tp,Here}(ops, tp, dp, cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre)); */
+  /*@ assert dp_ops: DpFirsts{Pre,Here}(ops, tp, dp, cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre)); */
+  /*@ assert ends: tied == \at(n, Pre) + TiedValues{Pre}(cfg, \at(lay->stage, Pre),
+          \at(cfg->tied_keys, Pre)) &&
+        tp == tied + TpValues{Pre}(cfg, \at(lay->first_param, Pre), \at(lay->n_params, Pre)) &&
+        dp == tp + DpValues{Pre}(cfg, \at(lay->first_param, Pre), \at(lay->n_params, Pre)); */
   /*@ assert sum: n + 1 == \at(n, Pre) +
         \at(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params), Pre); */
   //@ assert more: \at(n, Pre) <= n;
@@ -271,7 +389,11 @@ static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops
             \at(lay->stage, Pre), \at(lay->first_param, Pre), \at(lay->n_params, Pre), g, key); */
   /*@ assert tail: \at(n, Pre) <= n < \at(n, Pre) +
         \at(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params), Pre); */
-  return zp_emit(ops, n, install);
+  n = put_install(ops, n);
+  //@ assert still: SameOps{Dp,Here}(ops, dp);
+  /*@ assert all: FirstOps{Pre,Here}(ops, \at(n, Pre), cfg, \at(lay->stage, Pre),
+        \at(lay->first_param, Pre), \at(lay->n_params, Pre)); */
+  return n;
 }
 
 int64_t zp_put_init(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
@@ -296,7 +418,15 @@ int64_t zp_put_init(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
   //@ assert good: StageLayout(cfg, lay);
   /*@ assert length: ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params) ==
         \at(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params), Pre); */
-  return put_values(cfg, lay, ops, n);
+  //@ ghost Made: ;
+  const int64_t all = put_values(cfg, lay, ops, n);
+  //@ assert creations: CreationOps(ops, n);
+  /*@ assert here: FirstOps{Made,Here}(ops, n, cfg, \at(lay->stage, Pre), \at(lay->first_param,
+      Pre),
+        \at(lay->n_params, Pre)); */
+  /*@ assert ops: FirstOps{Pre,Here}(ops, n, cfg, \at(lay->stage, Pre), \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre)); */
+  return all;
 }
 
 int64_t zp_need_init(const zp_config *cfg, const zp_layout *lay)

@@ -44,6 +44,9 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key);
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(On(cfg, x, lay->stage));
+    ensures op: On{Pre}(cfg, x, \at(lay->stage, Pre)) == 1 ==> IsTiedFirst{Pre,Post}(ops + n, cfg,
+        \at(lay->first_param, Pre), \at(lay->n_params, Pre), x);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, ZP_CLOCK_TIED_VALUES, x + 1);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
@@ -71,6 +74,10 @@ int64_t zp_put_tied_value(const zp_config *cfg, const zp_layout *lay, int32_t x,
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(Replica(cfg, lay->first_param + i));
+    ensures op: Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==>
+        IsFirst{Pre,Post}(ops + n,
+        ZP_GROUP_TP, -1, cfg, \at(lay->first_param, Pre) + i, 2, i);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, ZP_CLOCK_TP_VALUES, i + 1);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
@@ -99,6 +106,10 @@ int64_t zp_put_tp_value(const zp_config *cfg, const zp_layout *lay, int32_t i, z
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(Holds(cfg, lay->first_param + i));
+    ensures op: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> IsFirst{Pre,Post}(ops + n,
+        GroupOf{Pre}(cfg, \at(lay->first_param, Pre) + i), -1, cfg,
+        \at(lay->first_param, Pre) + i, 3, i);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, ZP_CLOCK_DP_VALUES, i + 1);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
@@ -131,6 +142,9 @@ int64_t zp_need_init(const zp_config *cfg, const zp_layout *lay);
     terminates \true; exits \false;
     assigns ops[0 .. InitNeed(cfg, lay->stage, lay->first_param, lay->n_params) - 1];
     ensures length: \result == \old(InitNeed(cfg, lay->stage, lay->first_param, lay->n_params));
+    ensures creations: CreationOps(ops, 5 + \old(cfg->tied_keys));
+    ensures ops: FirstOps{Pre,Post}(ops, 5 + \old(cfg->tied_keys), cfg, \at(lay->stage, Pre),
+        \at(lay->first_param, Pre), \at(lay->n_params, Pre));
     ensures clock: Increasing(ops, \result);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == Nothing;
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
@@ -155,6 +169,7 @@ int64_t zp_need_save(const zp_config *cfg, const zp_layout *lay, zp_coord at);
     terminates \true; exits \false;
     assigns ops[0 .. SaveNeed(cfg, lay, at.dp, at.tp) - 1];
     ensures length: \result == \old(SaveNeed(cfg, lay, at.dp, at.tp));
+    ensures ops: SaveOps{Pre,Post}(ops, \result, cfg, lay, at.dp, at.tp);
     ensures clock: Increasing(ops, \result);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == Nothing;
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
@@ -169,6 +184,7 @@ int64_t zp_need_load(void);
     terminates \true; exits \false;
     assigns ops[0 .. 2];
     ensures length: \result == 3;
+    ensures ops: LoadOps(ops);
     ensures clock: Increasing(ops, 3);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == Nothing;
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>

@@ -10,6 +10,12 @@
 
 #include "../../spec/acsl/step_where_lemmas.h"
 
+#include "../../spec/acsl/op_is_lemmas.h"
+
+#include "../../spec/acsl/op_slot_lemmas.h"
+
+#include "../../spec/acsl/op_slots_lemmas.h"
+
 /* The gradients of the stage's entries, in backward order, of micro-batch mb in slot t. cfg and lay
  * are within the limits; ops has room for their ops, with clocks after those so far, and does not
  * overlap configuration or layout. RED-3 */
@@ -161,7 +167,9 @@ static int64_t put_gradients(const zp_config *cfg, const zp_layout *lay, zp_slot
           MicroDone{Pre}(cfg, lay, m, k, c) : 0);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures gradients: GradientOps{Pre,Post}(cfg, lay, ops, n, \result);
-    ensures stays: SameRun{Pre,Post}(ops, 0, n); */
+    ensures ops: SlotOps{Pre,Post}(ops, n, cfg, lay, t);
+    ensures stays: SameRun{Pre,Post}(ops, 0, n);
+    ensures still: SameOps{Pre,Post}(ops, n); */
 static int64_t put_slot(const zp_config *cfg, const zp_layout *lay, int64_t t, zp_op *ops,
                         int64_t n)
 {
@@ -176,7 +184,27 @@ static int64_t put_slot(const zp_config *cfg, const zp_layout *lay, int64_t t, z
         MicroLen{Pre}(cfg, lay, BackwardOf{Pre}(cfg, lay, t)); */
   /*@ assert apart: StepApart(ops, head, MicroLen(cfg, lay, BackwardOf(cfg, lay, t)), cfg,
         cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats, lay->spot, lay->n_params); */
+  //@ ghost Between: ;
   const int64_t end = put_gradients(cfg, lay, a, t, ops, head);
+  /*@ assert heads: \forall integer p; 0 <= p < head ==>
+        ops[p].kind == \at(ops[p].kind, Between) && ops[p].what == \at(ops[p].what, Between) &&
+        ops[p].group == \at(ops[p].group, Between) && ops[p].key == \at(ops[p].key, Between) &&
+        ops[p].dtype == \at(ops[p].dtype, Between); */
+  /*@ assert places: \forall integer p; 0 <= p < head ==>
+        ops[p].redop == \at(ops[p].redop, Between) && ops[p].root == \at(ops[p].root, Between) &&
+        ops[p].flat == \at(ops[p].flat, Between) && ops[p].param == \at(ops[p].param, Between) &&
+        ops[p].slot == \at(ops[p].slot, Between) &&
+        ops[p].if_stepped == \at(ops[p].if_stepped, Between); */
+  /*@ assert sizes: \forall integer p; 0 <= p < head ==>
+        ops[p].mb == \at(ops[p].mb, Between) && ops[p].recv_mb == \at(ops[p].recv_mb, Between) &&
+        ops[p].bucket == \at(ops[p].bucket, Between) &&
+        ops[p].offset == \at(ops[p].offset, Between) &&
+        ops[p].count == \at(ops[p].count, Between); */
+  /*@ assert times: \forall integer p; 0 <= p < head ==>
+        ops[p].clock_t == \at(ops[p].clock_t, Between) &&
+        ops[p].clock_i == \at(ops[p].clock_i, Between); */
+  //@ assert still: SameOps{Between,Here}(ops, head);
+  //@ assert ops: SlotOps{Pre,Here}(ops, n, cfg, lay, t);
   //@ assert ids: SameIds{Pre,Here}(ops, 0, n);
   //@ assert micros: SameMicros{Pre,Here}(ops, 0, n);
   //@ assert clocks: SameClocks{Pre,Here}(ops, 0, n);
@@ -207,6 +235,7 @@ int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
         (0 <= m < DoneBefore{Pre}(cfg, lay, t) ? MicroDone{Pre}(cfg, lay, m, k, c) : 0);
       loop invariant plain: PlainOps(ops, 0, n) && Placed(ops, 0, n);
       loop invariant gradients: GradientOps{Pre,Here}(cfg, lay, ops, 0, n);
+      loop invariant slots: SlotsOps{Pre,Here}(ops, n, cfg, lay, t);
       loop assigns t, n, ops[0 .. PipeLen{Pre}(cfg, lay) - 1];
       loop variant end - t; */
   for (int64_t t = s; t < end; t = zp_next_slot(S, M, s, t)) {
@@ -215,7 +244,14 @@ int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
     //@ assert within: 0 <= n && n + SlotLen(cfg, lay, t) <= PipeLen{Pre}(cfg, lay);
     /*@ assert apart: StepApart(ops, n, SlotLen(cfg, lay, t), cfg, cfg->params, cfg->n_params, lay,
           lay->flat, lay->n_flats, lay->spot, lay->n_params); */
+    //@ ghost Between: ;
     const int64_t next = put_slot(cfg, lay, t, ops, n);
+    //@ assert still: SameOps{Between,Here}(ops, n);
+    //@ assert old_slots: SlotsOps{Pre,Here}(ops, n, cfg, lay, t);
+    //@ assert here: SlotOps{Between,Here}(ops, n, cfg, lay, t);
+    //@ assert new_slot: SlotOps{Pre,Here}(ops, n, cfg, lay, t);
+    //@ assert inside: n + SlotHead{Pre}(cfg, lay, t) <= next;
+    //@ assert slots: SlotsOps{Pre,Here}(ops, next, cfg, lay, NextOf{Pre}(cfg, lay, t));
     //@ assert plain: PlainOps(ops, 0, n) && Placed(ops, 0, n);
     //@ assert before: GradientOps{Pre,Here}(cfg, lay, ops, 0, n);
     //@ assert slot: GradientOps{Pre,Here}(cfg, lay, ops, n, next);

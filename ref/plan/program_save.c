@@ -1,8 +1,12 @@
-/* SAVE and LOAD. spec: CKPT-1 … CKPT-3 */
+/* SAVE. spec: CKPT-1 … CKPT-3 */
 #include "program_internal.h"
 
 #include "../../spec/acsl/kept_lemmas.h"
 #include "../../spec/acsl/save_lemmas.h"
+
+#include "../../spec/acsl/op_is_lemmas.h"
+
+#include "../../spec/acsl/op_save_lemmas.h"
 
 /* SAVE's clock: buckets, then frozen entries, then the agreement on the status. PIPE-5 */
 enum { CLOCK_BUCKETS = 0, CLOCK_FROZEN = 1, CLOCK_STATUS = 2 };
@@ -57,6 +61,8 @@ static int32_t writes_frozen(const zp_config *cfg, int32_t j, zp_coord at)
 /*@ requires gather: gather.kind == ZP_OP_GATHER && gather.key == -1 && gather.root == 0 &&
         gather.dtype == ZP_F32 && gather.redop == ZP_RED_NONE && gather.if_stepped == 0 &&
         gather.clock_t == CLOCK_BUCKETS && 0 <= gather.clock_i <= 1152921504606846976;
+    requires nothing: gather.param == -1 && gather.slot == -1 && gather.mb == -1 &&
+        gather.recv_mb == -1 && gather.offset == 0;
     requires group: gather.group == ZP_GROUP_DP || gather.group == ZP_GROUP_EDP;
     requires state: 0 <= state < 3;
     requires bits: 0 <= gathers <= 1 && 0 <= writer <= 1;
@@ -66,6 +72,12 @@ static int32_t writes_frozen(const zp_config *cfg, int32_t j, zp_coord at)
     terminates \true; exits \false;
     assigns ops[n .. n + gathers + writer - 1];
     ensures length: \result == n + gathers + writer;
+    ensures gathered: gathers == 1 ==> IsSaveGather(ops + n, gather.group, gather.count,
+        gather.flat,
+        gather.bucket, state, gather.clock_i);
+    ensures written: writer == 1 ==> IsSaveWrite(ops + (n + gathers), gather.flat, gather.bucket,
+        state, gather.clock_i);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, gather.clock_i + 2 * state + 2);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
@@ -83,6 +95,9 @@ static int64_t put_state(zp_op gather, int32_t gathers, int32_t writer, int32_t 
   gather.clock_i += 2 * state;
   write.what = gather.what;
   if (gathers) n = zp_emit(ops, n, gather);
+  /*@ assert first: gathers == 1 ==> IsSaveGather(ops + \at(n, Pre), \at(gather.group, Pre),
+        \at(gather.count, Pre), \at(gather.flat, Pre), \at(gather.bucket, Pre), state,
+        \at(gather.clock_i, Pre)); */
   //@ assert room: n == \at(n, Pre) + gathers && gathers + writer <= 2;
   /*@ assert gathered: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, stepped) ==
@@ -106,6 +121,9 @@ static int64_t put_state(zp_op gather, int32_t gathers, int32_t writer, int32_t 
     terminates \true; exits \false;
     assigns ops[n .. n + 3 * (gathers + writer) - 1];
     ensures length: \result == n + 3 * (gathers + writer);
+    ensures ops: BucketSaveOps(ops, n, \result, \at(f->group, Pre), \at(f->numel, Pre),
+        \at(f->capacity, Pre), \at(f->members, Pre), \at(f->align, Pre), gathers, writer, k, b);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(k, b + 1));
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
@@ -121,9 +139,49 @@ static int64_t put_bucket(const zp_flat *f, int32_t gathers, int32_t writer, int
                                  k * FLAT_STRIDE + 2 * STATES * b);
   gather.dtype = ZP_F32;
   gather.root = 0;
+  //@ ghost const int64_t start = n;
   n = put_state(gather, gathers, writer, 0, ops, n);
   n = put_state(gather, gathers, writer, 1, ops, n);
-  return put_state(gather, gathers, writer, 2, ops, n);
+  /*@ assert gathered: gathers == 1 ==>
+        IsSaveGather(ops + start, gather.group, gather.count, k, b, 0, SaveClock(k, b)) &&
+        IsSaveGather(ops + (start + gathers + writer), gather.group, gather.count, k, b, 1,
+          SaveClock(k, b)); */
+  /*@ assert written: writer == 1 ==> IsSaveWrite(ops + (start + gathers), k, b, 0, SaveClock(k, b))
+        && IsSaveWrite(ops + (start + gathers + writer + gathers), k, b, 1, SaveClock(k, b)); */
+  const int64_t all = put_state(gather, gathers, writer, 2, ops, n);
+  //@ assert part: gather.count == \at(Part(f->numel, f->capacity, f->members, f->align, b), Pre);
+  /*@ assert gathers_only: \let part = Part(\at(f->numel, Pre), \at(f->capacity, Pre),
+      \at(f->members, Pre),
+          \at(f->align, Pre), b);
+        gathers == 1 && writer == 0 ==> IsSaveGather(ops + (start + 0), \at(f->group, Pre), part,
+        k, b, 0, SaveClock(k, b)) &&
+        IsSaveGather(ops + (start + 1), \at(f->group, Pre), part, k, b, 1, SaveClock(k, b)) &&
+        IsSaveGather(ops + (start + 2), \at(f->group, Pre), part, k, b, 2, SaveClock(k, b)); */
+  /*@ assert writes_only: gathers == 0 && writer == 1 ==>
+        IsSaveWrite(ops + (start + 0), k, b, 0, SaveClock(k, b)) &&
+        IsSaveWrite(ops + (start + 1), k, b, 1, SaveClock(k, b)) &&
+        IsSaveWrite(ops + (start + 2), k, b, 2, SaveClock(k, b)); */
+  /*@ assert both_gathers: \let part = Part(\at(f->numel, Pre), \at(f->capacity, Pre),
+      \at(f->members, Pre),
+          \at(f->align, Pre), b);
+        gathers == 1 && writer == 1 ==> IsSaveGather(ops + (start + 0), \at(f->group, Pre), part,
+        k, b, 0, SaveClock(k, b)) &&
+        IsSaveGather(ops + (start + 2), \at(f->group, Pre), part, k, b, 1, SaveClock(k, b)) &&
+        IsSaveGather(ops + (start + 4), \at(f->group, Pre), part, k, b, 2, SaveClock(k, b)); */
+  /*@ assert both_writes: gathers == 1 && writer == 1 ==>
+        IsSaveWrite(ops + (start + 1), k, b, 0, SaveClock(k, b)) &&
+        IsSaveWrite(ops + (start + 3), k, b, 1, SaveClock(k, b)) &&
+        IsSaveWrite(ops + (start + 5), k, b, 2, SaveClock(k, b)); */
+  /*@ assert first: gathers == 1 && writer == 0 ==> BucketSaveOps(ops, start, all, \at(f->group,
+      Pre), \at(f->numel, Pre),
+        \at(f->capacity, Pre), \at(f->members, Pre), \at(f->align, Pre), 1, 0, k, b); */
+  /*@ assert second: gathers == 0 && writer == 1 ==> BucketSaveOps(ops, start, all, \at(f->group,
+      Pre), \at(f->numel, Pre),
+        \at(f->capacity, Pre), \at(f->members, Pre), \at(f->align, Pre), 0, 1, k, b); */
+  /*@ assert third: gathers == 1 && writer == 1 ==> BucketSaveOps(ops, start, all, \at(f->group,
+      Pre), \at(f->numel, Pre),
+        \at(f->capacity, Pre), \at(f->members, Pre), \at(f->align, Pre), 1, 1, k, b); */
+  return all;
 }
 
 /* Appends the ops of every state of every bucket of flat group k. CKPT-1 */
@@ -140,6 +198,9 @@ static int64_t put_bucket(const zp_flat *f, int32_t gathers, int32_t writer, int
     assigns ops[n .. n + SaveLen(gathers, writer, Buckets(f->numel, f->capacity)) - 1];
     ensures length: \result ==
         n + SaveLen(gathers, writer, \old(Buckets(f->numel, f->capacity)));
+    ensures ops: FlatSaveOps(ops, n, \result, \at(f->group, Pre), \at(f->numel, Pre),
+        \at(f->capacity, Pre), \at(f->members, Pre), \at(f->align, Pre), gathers, writer, k);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(k + 1, 0));
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
@@ -159,6 +220,9 @@ static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32
           f->members == \at(f->members, Pre) && f->align == \at(f->align, Pre) &&
           f->group == \at(f->group, Pre);
       loop invariant length: n == \at(n, Pre) + SaveLen(gathers, writer, b);
+      loop invariant ops: FlatSaveOps(ops, \at(n, Pre), n, \at(f->group, Pre), \at(f->numel, Pre),
+        \at(f->capacity, Pre), \at(f->members, Pre), \at(f->align, Pre), gathers, writer, k);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant clock: Clocked(ops, n, CLOCK_BUCKETS, SaveClock(k, b));
       loop invariant links: \forall integer peer;
           LinkOf(ops, n, peer) == LinkOf{Pre}(ops, \at(n, Pre), peer);
@@ -172,7 +236,13 @@ static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32
       loop variant buckets - b; */
   for (int64_t b = 0; b < buckets; b++) {
     //@ assert inside: BucketOf(f->numel, f->capacity, b);
-    n = put_bucket(f, gathers, writer, k, b, ops, n);
+    const int64_t next = put_bucket(f, gathers, writer, k, b, ops, n);
+    /*@ assert old: FlatSaveOps(ops, \at(n, Pre), n, \at(f->group, Pre), \at(f->numel, Pre),
+          \at(f->capacity, Pre), \at(f->members, Pre), \at(f->align, Pre), gathers, writer, k); */
+    /*@ assert new: BucketSaveOps(ops, n, next, \at(f->group, Pre), \at(f->numel, Pre),
+          \at(f->capacity, Pre), \at(f->members, Pre), \at(f->align, Pre), gathers, writer, k,
+          b); */
+    n = next;
   }
   return n;
 }
@@ -189,6 +259,8 @@ static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32
     requires clock: Clocked(ops, n, CLOCK_BUCKETS, SaveClock(k, 0));
     terminates \true; exits \false;
     assigns ops[n .. n + SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp) - 1];
+    ensures ops: SaveFlatOps{Pre,Post}(ops, n, \result, cfg, \at(lay->flat, Pre) + k, k, at.dp);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures kept: Kept{Pre,Post}(cfg);
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
@@ -219,6 +291,8 @@ static int64_t put_saved_flat(const zp_config *cfg, const zp_layout *lay, zp_coo
   /*@ assert clear_flats: ClearOfFlats(ops + n,
         SaveLen(gathers, writer, Buckets(f->numel, f->capacity)), lay->flat, lay->n_flats); */
   n = put_flat(f, gathers, writer, k, ops, n);
+  /*@ assert ops: SaveFlatOps{Pre,Here}(ops, \at(n, Pre), n, cfg, \at(lay->flat, Pre) + k, k,
+        at.dp); */
   //@ assert scalars: SameScalars{Pre,Here}(cfg);
   //@ assert entries: KeptEntries{Pre,Here}(cfg);
   //@ assert stage: KeptStage{Pre,Here}(lay);
@@ -243,6 +317,8 @@ static int64_t put_saved_flat(const zp_config *cfg, const zp_layout *lay, zp_coo
     assigns ops[0 .. SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp) - 1];
     ensures length: \result == SaveFlatsLen{Pre}(cfg, \at(lay->stage, Pre), \at(lay->flat, Pre),
         \at(lay->n_flats, Pre), at.dp);
+    ensures ops: SavesOps{Pre,Post}(ops, 0, \result, cfg, \at(lay->stage, Pre),
+        \at(lay->flat, Pre), at.dp, \at(lay->n_flats, Pre));
     ensures kept: Kept{Pre,Post}(cfg);
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
@@ -256,6 +332,8 @@ static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at
 {
   int64_t n = 0;
   /*@ loop invariant range: 0 <= k <= \at(lay->n_flats, Pre);
+      loop invariant ops: SavesOps{Pre,Here}(ops, 0, n, cfg, \at(lay->stage, Pre),
+          \at(lay->flat, Pre), at.dp, k);
       loop invariant kept: Kept{Pre,Here}(cfg);
       loop invariant stage: KeptStage{Pre,Here}(lay);
       loop invariant flats: KeptFlats{Pre,Here}(lay);
@@ -283,7 +361,15 @@ static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at
           at.dp) <= \at(SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats, at.dp), Pre); */
     //@ assert some: 0 <= SaveFlatLen(cfg, lay->stage, lay->flat + k, at.dp);
     //@ assert least: 0 <= n <= 2305843009213693952;
-    n = put_saved_flat(cfg, lay, at, k, ops, n);
+    //@ ghost Between: ;
+    const int64_t next = put_saved_flat(cfg, lay, at, k, ops, n);
+    /*@ assert old: SavesOps{Pre,Here}(ops, 0, n, cfg, \at(lay->stage, Pre), \at(lay->flat, Pre),
+          at.dp, k); */
+    /*@ assert here: SaveFlatOps{Between,Here}(ops, n, next, cfg, \at(lay->flat, Pre) + k, k,
+          at.dp); */
+    /*@ assert new: SaveFlatOps{Pre,Here}(ops, n, next, cfg, \at(lay->flat, Pre) + k, k,
+          at.dp); */
+    n = next;
   }
   return n;
 }
@@ -300,6 +386,8 @@ static int64_t put_flats(const zp_config *cfg, const zp_layout *lay, zp_coord at
     requires clock: Clocked(ops, n, CLOCK_FROZEN, i);
     terminates \true; exits \false;
     assigns ops[n .. n + WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp) - 1];
+    ensures op: n < \result ==> IsFrozenWrite(ops + n, \old(lay->first_param) + i, i);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures kept: Kept{Pre,Post}(cfg);
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
@@ -343,6 +431,9 @@ static int64_t put_frozen_entry(const zp_config *cfg, const zp_layout *lay, zp_c
     requires clock: Clocked(ops, n, CLOCK_FROZEN, 0);
     terminates \true; exits \false;
     assigns ops[n .. n + FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) - 1];
+    ensures ops: FrozensOps{Pre,Post}(ops, n, \result, cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre), at.pp, at.dp, at.tp);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures kept: Kept{Pre,Post}(cfg);
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
@@ -356,6 +447,9 @@ static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord a
                           int64_t n)
 {
   /*@ loop invariant range: 0 <= i <= \at(lay->n_params, Pre);
+      loop invariant ops: FrozensOps{Pre,Here}(ops, \at(n, Pre), n, cfg,
+          \at(lay->first_param, Pre), i, at.pp, at.dp, at.tp);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant kept: Kept{Pre,Here}(cfg);
       loop invariant stage: KeptStage{Pre,Here}(lay);
       loop invariant flats: KeptFlats{Pre,Here}(lay);
@@ -382,7 +476,16 @@ static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord a
           65536; */
     /*@ assert least: 0 <= n - \at(n, Pre) &&
           0 <= WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp) <= 1; */
-    n = put_frozen_entry(cfg, lay, at, i, ops, n);
+    const int64_t next = put_frozen_entry(cfg, lay, at, i, ops, n);
+    /*@ assert old: FrozensOps{Pre,Here}(ops, \at(n, Pre), n, cfg, \at(lay->first_param, Pre), i,
+          at.pp, at.dp, at.tp); */
+    /*@ assert new: n < next ==> next == n + 1 &&
+          IsFrozenWrite(ops + n, \at(lay->first_param, Pre) + i, i); */
+    /*@ assert one: n < next ==> FrozensOps{Pre,Here}(ops, \at(n, Pre), n + 1, cfg,
+          \at(lay->first_param, Pre), i + 1, at.pp, at.dp, at.tp); */
+    /*@ assert none: next == n ==> FrozensOps{Pre,Here}(ops, \at(n, Pre), n, cfg,
+          \at(lay->first_param, Pre), i + 1, at.pp, at.dp, at.tp); */
+    n = next;
   }
   return n;
 }
@@ -398,25 +501,60 @@ int64_t zp_put_save(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_
         at.dp), Pre) <= 2305843009213693952; */
   /*@ assert frozen: 0 <= FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) ==
         \at(FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre) <= 65536; */
+  //@ ghost const int64_t flats = n;
+  //@ ghost Between: ;
   n = put_frozen(cfg, lay, at, ops, n);
+  //@ ghost const int64_t frozen = n;
+  /*@ assert flat_ops: SavesOps{Pre,Here}(ops, 0, flats, cfg, \at(lay->stage, Pre),
+        \at(lay->flat, Pre), at.dp, \at(lay->n_flats, Pre)); */
+  /*@ assert frozen_here: FrozensOps{Between,Here}(ops, flats, frozen, cfg,
+        \at(lay->first_param, Pre), \at(lay->n_params, Pre), at.pp, at.dp, at.tp); */
+  /*@ assert frozen_ops: FrozensOps{Pre,Here}(ops, flats, frozen, cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre), at.pp, at.dp, at.tp); */
+  //@ ghost Written: ;
   //@ assert links_frozen: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
   n = zp_emit(ops, n, zp_op_blank(ZP_OP_SEAL, CLOCK_STATUS, 0));
+  /*@ assert same_seal: SameOps{Written,Here}(ops, frozen) && IsPlain(ops + frozen, ZP_OP_SEAL, 2,
+      0); */
   //@ assert links_seal: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
   /*@ assert seal: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, stepped) == SaveFlats{Pre}(Nothing, cfg, \at(lay->stage, Pre),
           \at(lay->flat, Pre), \at(lay->n_flats, Pre), g); */
   n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, CLOCK_STATUS, 1));
+  /*@ assert same_first: SameOps{Written,Here}(ops, frozen) &&
+        IsPlain(ops + frozen, ZP_OP_SEAL, 2, 0) &&
+        IsAgreement(ops + (frozen + 1), ZP_WHAT_STATUS, 1, 2, 1); */
   //@ assert links_first: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
   /*@ assert first: \forall integer key, stepped;
         LedgerOf(ops, n, ZP_GROUP_WORLD, key, stepped) == Status(Nothing, 2, 1); */
   /*@ assert rest: \forall integer g, key, stepped; HasLedger(g) && g != ZP_GROUP_WORLD ==>
         LedgerOf(ops, n, g, key, stepped) == SaveLedger{Pre}(cfg, lay, g); */
+  //@ ghost First: ;
   n = zp_emit(ops, n, zp_op_blank(ZP_OP_COMMIT, CLOCK_STATUS, 2));
+  //@ assert same_commit: SameOps{Written,Here}(ops, frozen);
+  //@ assert same_two: SameOps{First,Here}(ops, frozen + 2);
+  //@ assert sealed_then: IsPlain(ops + frozen, ZP_OP_SEAL, 2, 0);
+  //@ assert agreed_then: IsAgreement(ops + (frozen + 1), ZP_WHAT_STATUS, 1, 2, 1);
+  //@ assert committed: IsPlain(ops + (frozen + 2), ZP_OP_COMMIT, 2, 2);
+  //@ ghost Third: ;
   //@ assert links_commit: \forall integer peer; LinkOf(ops, n, peer) == Nothing;
   /*@ assert commit: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, stepped) ==
           (g == ZP_GROUP_WORLD ? Status(Nothing, 2, 1) : SaveLedger{Pre}(cfg, lay, g)); */
-  return zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, CLOCK_STATUS, 3));
+  n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, CLOCK_STATUS, 3));
+  //@ assert same_all: SameOps{Written,Here}(ops, frozen) && flats <= frozen && n == frozen + 4;
+  //@ assert fewer: SameOps{Written,Here}(ops, flats);
+  //@ assert same_three: SameOps{Third,Here}(ops, frozen + 3);
+  //@ assert sealed: IsPlain(ops + frozen, ZP_OP_SEAL, 2, 0);
+  //@ assert whole: IsAgreement(ops + (frozen + 1), ZP_WHAT_STATUS, 1, 2, 1);
+  //@ assert commits: IsPlain(ops + (frozen + 2), ZP_OP_COMMIT, 2, 2);
+  //@ assert agreed: IsAgreement(ops + (frozen + 3), ZP_WHAT_STATUS, 1, 2, 3);
+  //@ assert ends: n == frozen + 4 && SaveEnds(ops, frozen);
+  /*@ assert all_flats: SavesOps{Pre,Here}(ops, 0, flats, cfg, \at(lay->stage, Pre),
+        \at(lay->flat, Pre), at.dp, \at(lay->n_flats, Pre)); */
+  /*@ assert all_frozen: FrozensOps{Pre,Here}(ops, flats, frozen, cfg, \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre), at.pp, at.dp, at.tp); */
+  return n;
 }
 
 /* The number of ops of flat group k. LEDG-8 */
@@ -454,20 +592,4 @@ int64_t zp_need_save(const zp_config *cfg, const zp_layout *lay, zp_coord at)
   for (int32_t i = 0; i < lay->n_params; i++)
     if (writes_frozen(cfg, lay->first_param + i, at)) n++;
   return n;
-}
-
-int64_t zp_put_load(zp_op *ops)
-{
-  int64_t n = zp_emit(ops, 0, zp_op_blank(ZP_OP_READ, 0, 0));
-  /*@ assert read: \forall integer g, key, stepped; HasLedger(g) ==>
-        LedgerOf(ops, n, g, key, stepped) == Nothing; */
-  n = zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATUS, 1, 0, 1));
-  /*@ assert status: \forall integer g, key, stepped; HasLedger(g) ==>
-        LedgerOf(ops, n, g, key, stepped) == LoadLedger(g); */
-  return zp_emit(ops, n, zp_op_blank(ZP_OP_INSTALL, 0, 2));
-}
-
-int64_t zp_need_load(void)
-{
-  return 3;
 }

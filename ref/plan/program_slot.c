@@ -2,6 +2,10 @@
  * spec: STEP-2, STEP-3, PIPE-1 … PIPE-6 */
 #include "step_internal.h"
 
+#include "../../spec/acsl/op_is_lemmas.h"
+
+#include "../../spec/acsl/op_slot_lemmas.h"
+
 /* Inside a slot; the entries' clocks are in program_entry.c. PIPE-5 */
 enum { CLOCK_META = 0, CLOCK_P2P = 1, CLOCK_LOAD = 2, CLOCK_COMPUTE = 3, CLOCK_ARRIVED = 4 };
 
@@ -16,6 +20,8 @@ enum { CLOCK_META = 0, CLOCK_P2P = 1, CLOCK_LOAD = 2, CLOCK_COMPUTE = 3, CLOCK_A
         \result.what == (backward != 0 ? ZP_WHAT_ACTIVATION : ZP_WHAT_ACTIVATION_GRADIENT);
     ensures mbs: \result.mb == send && \result.recv_mb == recv && \result.if_stepped == 0;
     ensures clock: \result.clock_t == t && \result.clock_i == clock_i;
+    ensures nothing: \result.key == -1 && \result.redop == ZP_RED_NONE && \result.flat == -1 &&
+        \result.param == -1 && \result.slot == -1 && \result.bucket == -1 && \result.offset == 0;
     ensures link: \forall trace tr, integer peer; Link(tr, \result, peer) ==
         HopTrace(tr, s, backward, peer, kind, dtype, send, recv, t, clock_i); */
 static zp_op hop_op(int32_t kind, int32_t dtype, int32_t s, int32_t backward, int64_t send,
@@ -28,6 +34,14 @@ static zp_op hop_op(int32_t kind, int32_t dtype, int32_t s, int32_t backward, in
   op.dtype = dtype;
   op.mb = send;
   op.recv_mb = recv;
+  /*@ assert with: op.kind == kind && op.group == ZP_GROUP_PP &&
+        op.root == (backward != 0 ? s + 1 : s - 1) && op.dtype == dtype && op.count == 0 &&
+        op.what == (backward != 0 ? ZP_WHAT_ACTIVATION : ZP_WHAT_ACTIVATION_GRADIENT) &&
+        op.mb == send && op.recv_mb == recv && op.clock_t == t && op.clock_i == clock_i; */
+  /*@ assert down: backward != 0 ==> \forall trace tr, integer peer; Link(tr, op, peer) ==
+        HopTrace(tr, s, backward, peer, kind, dtype, send, recv, t, clock_i); */
+  /*@ assert up: backward == 0 ==> \forall trace tr, integer peer; Link(tr, op, peer) ==
+        HopTrace(tr, s, backward, peer, kind, dtype, send, recv, t, clock_i); */
   return op;
 }
 
@@ -40,6 +54,8 @@ static zp_op hop_op(int32_t kind, int32_t dtype, int32_t s, int32_t backward, in
     terminates \true; exits \false;
     assigns ops[n];
     ensures length: \result == n + 1;
+    ensures op: IsHop(ops + n, kind, dtype, s, backward, send, recv, t, clock_i);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, clock_i + 1);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -67,6 +83,11 @@ static int64_t put_hop(int32_t kind, int32_t dtype, int32_t s, int32_t backward,
     terminates \true; exits \false;
     assigns ops[n .. n + MetaLen(dynamic, a.backward, a.send_mb, a.recv_mb) - 1];
     ensures length: \result == n + MetaLen(dynamic, a.backward, a.send_mb, a.recv_mb);
+    ensures op: 0 < MetaLen(dynamic, a.backward, a.send_mb, a.recv_mb) ==> IsHop(ops + n,
+        ZP_OP_META,
+        ZP_I64, s, a.backward, a.backward != 0 ? a.send_mb : -1, a.backward != 0 ? -1 : a.recv_mb,
+        t, 0);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, CLOCK_P2P);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -97,6 +118,8 @@ static int64_t put_meta(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp_op 
     terminates \true; exits \false;
     assigns ops[n .. n + ExchangeLen(dynamic, a.backward, a.send_mb, a.recv_mb) - 1];
     ensures length: \result == n + ExchangeLen(dynamic, a.backward, a.send_mb, a.recv_mb);
+    ensures ops: ExchangeOps(ops, n, s, dynamic, a.backward, a.send_mb, a.recv_mb, t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, CLOCK_LOAD);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -124,8 +147,8 @@ static int64_t put_exchange(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp
     terminates \true; exits \false;
     assigns ops[n];
     ensures length: \result == n + 1;
-    ensures op: ops[n].kind == kind && ops[n].mb == mb && ops[n].slot == slot &&
-        ops[n].clock_t == t && ops[n].clock_i == clock_i;
+    ensures op: IsMicro(ops + n, kind, mb, slot, t, clock_i);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, clock_i + 1);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -166,6 +189,8 @@ static int32_t activation_slot(int64_t S, int64_t M, int64_t s, int64_t mb)
     terminates \true; exits \false;
     assigns ops[n .. n + loads - 1];
     ensures length: \result == n + loads;
+    ensures op: loads == 1 ==> IsMicro(ops + n, ZP_OP_LOAD, mb, -1, t, CLOCK_LOAD);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, CLOCK_COMPUTE);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -190,6 +215,8 @@ static int64_t put_load(int32_t loads, int64_t mb, int64_t t, zp_op *ops, int64_
     terminates \true; exits \false;
     assigns ops[n .. n + loads];
     ensures length: \result == n + loads + 1;
+    ensures ops: RunOps(ops, n, loads, 0, mb, place, t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, CLOCK_ARRIVED);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -213,6 +240,8 @@ static int64_t put_forward(int32_t loads, int64_t mb, int32_t place, int64_t t, 
     terminates \true; exits \false;
     assigns ops[n .. n + 1];
     ensures length: \result == n + 2;
+    ensures ops: RunOps(ops, n, 0, 1, mb, place, t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, CLOCK_ARRIVED + 1);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -237,6 +266,8 @@ static int64_t put_arrived(int64_t mb, int32_t place, int64_t t, zp_op *ops, int
     terminates \true; exits \false;
     assigns ops[n .. n + (backward != 0 ? 2 : loads + 1) - 1];
     ensures length: \result == n + (backward != 0 ? 2 : loads + 1);
+    ensures ops: RunOps(ops, n, loads, backward, mb, place, t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, CLOCK_ARRIVED + 1);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -264,6 +295,9 @@ static int64_t put_run(int32_t loads, int32_t backward, int64_t mb, int32_t plac
     terminates \true; exits \false;
     assigns ops[n .. n + ComputeLen(S, M, s, t) - 1];
     ensures length: \result == n + ComputeLen(S, M, s, t);
+    ensures ops: 0 <= Computed(S, M, s, t) ==> RunOps(ops, n, Loads(S, s), BackwardSlot(s, t),
+        Computed(S, M, s, t), Computed(S, M, s, t) % Places(S, M, s), t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, CLOCK_ARRIVED + 1);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -292,6 +326,8 @@ static int64_t put_compute(int32_t S, int64_t M, int32_t s, zp_slot a, int64_t t
     terminates \true; exits \false;
     assigns ops[n .. n + HeadLen(S, M, s, dynamic, t) - 1];
     ensures length: \result == n + HeadLen(S, M, s, dynamic, t);
+    ensures ops: HeadOps(ops, n, S, M, s, dynamic, t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, 5);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);

@@ -4,6 +4,12 @@
 #include "../../spec/acsl/kept_lemmas.h"
 #include "../../spec/acsl/save_lemmas.h"
 #include "../../spec/acsl/step_tail.h"
+
+#include "../../spec/acsl/op_is_lemmas.h"
+
+#include "../../spec/acsl/op_tail_lemmas.h"
+
+#include "../../spec/acsl/op_slot_lemmas.h"
 #include "../../spec/acsl/step_whole.h"
 
 #include "../../spec/acsl/step_where_lemmas.h"
@@ -24,7 +30,8 @@ enum { CLOCK_TIED = 0, CLOCK_MEAN = 1, CLOCK_AGREE = 2, CLOCK_UPDATE = 3 };
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result);
-    ensures op: ops[n].kind == ZP_OP_ALL_REDUCE; */
+    ensures op: IsStatistics(ops + n, t);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_statistics(int64_t t, zp_op *ops, int64_t n)
 {
   return zp_emit(ops, n, zp_op_agree(ZP_WHAT_STATISTICS, ZP_STATS, t, 0));
@@ -42,7 +49,8 @@ static int64_t put_statistics(int64_t t, zp_op *ops, int64_t n)
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result);
-    ensures op: ops[n].kind == ZP_OP_DECIDE; */
+    ensures op: IsDecision(ops + n, t);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_decide(int64_t t, zp_op *ops, int64_t n)
 {
   return zp_emit(ops, n, zp_op_blank(ZP_OP_DECIDE, t, 1));
@@ -61,7 +69,9 @@ static int64_t put_decide(int64_t t, zp_op *ops, int64_t n)
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result);
-    ensures op: ops[n + 1].kind == ZP_OP_DECIDE; */
+    ensures first: IsStatistics(ops + n, t);
+    ensures second: IsDecision(ops + (n + 1), t);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_agreement(int64_t t, zp_op *ops, int64_t n)
 {
   const int64_t agreed = put_statistics(t, ops, n);
@@ -84,7 +94,9 @@ static int64_t put_agreement(int64_t t, zp_op *ops, int64_t n)
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result);
-    ensures decide: ops[n + 1].kind == ZP_OP_DECIDE; */
+    ensures first: IsStatistics(ops + n, t);
+    ensures second: IsDecision(ops + (n + 1), t);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_decision(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
   (void)a; /* used by the contract only */
@@ -104,6 +116,11 @@ static int64_t put_decision(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     terminates \true; exits \false;
     assigns ops[n .. n + TailBefore(a.flat, a.flats, a.keys) - 2];
     ensures length: \result == n + TailBefore{Pre}(a.flat, a.flats, a.keys) - 1;
+    ensures tied: KeysOps{Pre,Post}(ops, n, n + KeysLen{Pre}(a.flat, a.flats, a.keys), a.flat,
+        a.flats, a.stage, a.reduce, t, a.keys);
+    ensures means: MeansOps{Pre,Post}(ops, n + KeysLen{Pre}(a.flat, a.flats, a.keys), \result,
+        a.flat, t + 1, a.flats);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
     ensures clock: Clocked(ops, \result, t + 2, 0);
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==> LedgerOf(ops, \result, g, x, d) ==
@@ -121,7 +138,13 @@ static int64_t put_sums(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   //@ assert fine: FlatsFine(a.flat, a.flats);
   //@ assert same_held: Held(a.flat, a.flats) == Held{Pre}(a.flat, a.flats);
   //@ assert apart_means: FlatsApart(ops, tied, Held(a.flat, a.flats), a.flat, a.flats);
+  //@ ghost Between: ;
   const int64_t means = zp_put_means(a, t + CLOCK_MEAN, ops, tied);
+  //@ assert some: tied < means ==> 1 <= a.flats;
+  //@ assert here: MeansOps{Between,Here}(ops, tied, means, a.flat, t + 1, a.flats);
+  //@ assert ops: MeansOps{Pre,Here}(ops, tied, means, a.flat, t + 1, a.flats);
+  /*@ assert sums: KeysOps{Pre,Here}(ops, n, tied, a.flat, a.flats, a.stage, a.reduce, t,
+        a.keys); */
   //@ assert plain_tied: PlainOps(ops, n, tied) && Placed(ops, n, tied);
   //@ assert quiet: NoGradients(ops, n, tied);
   return means;
@@ -139,6 +162,9 @@ static int64_t put_sums(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     terminates \true; exits \false;
     assigns ops[n .. n + TailBefore(a.flat, a.flats, a.keys)];
     ensures length: \result == n + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1;
+    ensures ops: TailOps{Pre,Post}(ops, n, \result, a.flat, a.flats, a.keys, a.stage, a.reduce,
+        a.precision, t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
     ensures clock: Clocked(ops, \result, t + 3, 0);
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==> LedgerOf(ops, \result, g, x, d) ==
@@ -157,7 +183,16 @@ static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   //@ assert fine: FlatsFine(a.flat, a.flats);
   //@ assert total: means + 1 == n + TailBefore{Pre}(a.flat, a.flats, a.keys);
   //@ assert clear: ClearOfFlats(ops + means, 2, a.flat, a.flats);
+  /*@ assert some_held: 0 <= KeysLen{Pre}(a.flat, a.flats, a.keys) && 0 <= Held{Pre}(a.flat,
+      a.flats); */
+  //@ ghost Between: ;
   const int64_t decided = put_decision(a, t + CLOCK_AGREE, ops, means);
+  //@ assert kept: SameOps{Between,Here}(ops, means);
+  /*@ assert fewer: SameOps{Between,Here}(ops, n + KeysLen{Pre}(a.flat, a.flats, a.keys)); */
+  /*@ assert sums: KeysOps{Pre,Here}(ops, n, n + KeysLen{Pre}(a.flat, a.flats, a.keys), a.flat,
+        a.flats, a.stage, a.reduce, t, a.keys); */
+  /*@ assert divided: MeansOps{Pre,Here}(ops, n + KeysLen{Pre}(a.flat, a.flats, a.keys), means,
+        a.flat, t + 1, a.flats); */
   //@ assert plain_means: PlainOps(ops, n, means);
   //@ assert placed_means: Placed(ops, n, means);
   //@ assert quiet: NoGradients(ops, n, means);
@@ -176,6 +211,8 @@ static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     terminates \true; exits \false;
     assigns ops[n .. n + TailLen(a.stage, a.flat, a.flats, a.keys) - 1];
     ensures length: \result == n + TailLen{Pre}(a.stage, a.flat, a.flats, a.keys);
+    ensures ops: TailOps{Pre,Post}(ops, n, \result, a.flat, a.flats, a.keys, a.stage, a.reduce,
+        a.precision, t);
     ensures clock: Clocked(ops, \result, t + 4, 0);
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==> LedgerOf(ops, \result, g, x, d) ==
         TailTrace{Pre}(LedgerOf{Pre}(ops, n, g, x, d), a.stage, a.reduce, a.precision, a.flat,
@@ -185,6 +222,7 @@ static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result);
     ensures stays: SameRun{Pre,Post}(ops, 0, n);
+    ensures still: SameOps{Pre,Post}(ops, n);
     ensures decide: ops[n + TailBefore{Pre}(a.flat, a.flats, a.keys)].kind == ZP_OP_DECIDE; */
 static int64_t put_tail(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
@@ -199,7 +237,16 @@ static int64_t put_tail(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   //@ assert same_held: Held(a.flat, a.flats) == Held{Pre}(a.flat, a.flats);
   /*@ assert apart_update: FlatsApart(ops, before, UpdateLen(a.stage, Held(a.flat, a.flats)),
         a.flat, a.flats); */
+  //@ assert passes: Pass{Pre}(a.flat, a.flats, 0) == Pass(a.flat, a.flats, 0);
+  //@ ghost Between: ;
   const int64_t updated = zp_put_update(a, t + CLOCK_UPDATE, ops, before);
+  //@ assert some: before < updated ==> 1 <= a.flats;
+  /*@ assert here: UpdatesOps{Between,Here}(ops, before, updated, a.flat, a.flats, a.stage,
+        a.precision, t + 3); */
+  /*@ assert updates: UpdatesOps{Pre,Here}(ops, before, updated, a.flat, a.flats, a.stage,
+        a.precision, t + 3); */
+  /*@ assert first: TailOps{Pre,Here}(ops, n, before, a.flat, a.flats, a.keys, a.stage, a.reduce,
+        a.precision, t); */
   //@ assert plain_before: PlainOps(ops, n, before) && Placed(ops, n, before);
   //@ assert quiet: NoGradients(ops, n, before);
   //@ assert decides: ops[before - 1].kind == ZP_OP_DECIDE;
@@ -230,7 +277,13 @@ int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
         TailBefore(a.flat, a.flats, a.keys) == TailBefore{Pre}(a.flat, a.flats, a.keys); */
   //@ assert plain_before: PlainOps(ops, 0, pipe);
   //@ assert placed_before: Placed(ops, 0, pipe);
+  //@ ghost Between: ;
   const int64_t all = put_tail(a, t, ops, pipe);
+  /*@ assert there: TailOps{Between,Here}(ops, pipe, all, a.flat, a.flats, a.keys, a.stage,
+      a.reduce,
+        a.precision, t); */
+  /*@ assert tail_ops: TailOps{Pre,Here}(ops, pipe, all, a.flat, a.flats, a.keys, a.stage, a.reduce,
+        a.precision, t); */
   //@ assert plain_pipe: PlainOps(ops, 0, pipe);
   //@ assert placed_pipe: Placed(ops, 0, pipe);
   //@ assert plain: PlainOps(ops, 0, pipe + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);

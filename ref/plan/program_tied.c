@@ -5,6 +5,10 @@
 #include "../../spec/acsl/save_lemmas.h"
 #include "../../spec/acsl/step_tail.h"
 
+#include "../../spec/acsl/op_is_lemmas.h"
+
+#include "../../spec/acsl/op_tail_lemmas.h"
+
 /* The clock of tied sums and means: key or flat group times this, plus the bucket, which is at most
  * 2^40. PIPE-5 */
 #define TIED_STRIDE ((int64_t)1 << 41)
@@ -44,7 +48,9 @@ static int32_t tied_flat(const zp_flat *flat, int32_t flats, int32_t key)
         TiedCount(stage, reduce, f.numel, f.capacity, f.members, f.align, b);
     ensures dtype: \result.dtype == (reduce == ZP_EXACT ? ZP_I64 : ZP_F32);
     ensures redop: \result.redop == (reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED);
-    ensures clock: \result.clock_t == t && \result.clock_i == SumClock(key, b); */
+    ensures clock: \result.clock_t == t && \result.clock_i == SumClock(key, b);
+    ensures nothing: \result.param == -1 && \result.slot == -1 && \result.mb == -1 &&
+        \result.recv_mb == -1 && \result.offset == 0; */
 static zp_op tied_op(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int32_t k, int64_t b,
                      int64_t t)
 {
@@ -68,6 +74,9 @@ static zp_op tied_op(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int3
     terminates \true; exits \false;
     assigns ops[n];
     ensures length: \result == n + 1;
+    ensures op: TiedOp(ops + n, f.numel, f.capacity, f.members, f.align, stage, reduce, key, k, t,
+        b);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, SumClock(key, b + 1));
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
@@ -95,6 +104,9 @@ static int64_t put_tied_bucket(zp_flat f, int32_t stage, int32_t reduce, int32_t
     terminates \true; exits \false;
     assigns ops[n .. n + buckets - 1];
     ensures length: \result == n + buckets;
+    ensures ops: TiedOps(ops, n, \result, f.numel, f.capacity, f.members, f.align, stage, reduce,
+        key, k, t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, SumClock(key + 1, 0));
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
@@ -109,6 +121,9 @@ static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t 
 {
   /*@ loop invariant range: 0 <= b <= buckets;
       loop invariant length: n == \at(n, Pre) + b;
+      loop invariant ops: TiedOps(ops, \at(n, Pre), n, f.numel, f.capacity, f.members, f.align,
+        stage, reduce, key, k, t);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant clock: Clocked(ops, n, t, SumClock(key, b));
       loop invariant ledger: \forall integer g, x, d; HasLedger(g) ==>
         LedgerOf(ops, n, g, x, d) == (g == ZP_GROUP_TIED && x == key ?
@@ -120,7 +135,12 @@ static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t 
       loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
       loop variant buckets - b; */
-  for (int64_t b = 0; b < buckets; b++) n = put_tied_bucket(f, stage, reduce, key, k, b, t, ops, n);
+  for (int64_t b = 0; b < buckets; b++) {
+    const int64_t next = put_tied_bucket(f, stage, reduce, key, k, b, t, ops, n);
+    /*@ assert before: TiedOps(ops, \at(n, Pre), n, f.numel, f.capacity, f.members, f.align, stage,
+          reduce, key, k, t); */
+    n = next;
+  }
   return n;
 }
 
@@ -135,6 +155,8 @@ static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t 
     terminates \true; exits \false;
     assigns ops[n .. n + KeyLen(a.flat, a.flats, key) - 1];
     ensures length: \result == n + KeyLen{Pre}(a.flat, a.flats, key);
+    ensures ops: KeyOps{Pre,Post}(ops, n, \result, a.flat, a.flats, a.stage, a.reduce, key, t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
     ensures clock: Clocked(ops, \result, t, SumClock(key + 1, 0));
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
@@ -159,6 +181,9 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n)
       loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
       loop invariant fine: FlatsFine(a.flat, a.flats);
       loop invariant length: n == \at(n, Pre) + KeysLen{Pre}(a.flat, a.flats, key);
+      loop invariant ops: KeysOps{Pre,Here}(ops, \at(n, Pre), n, a.flat, a.flats, a.stage, a.reduce,
+        t, key);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant clock: Clocked(ops, n, t, SumClock(key, 0));
       loop invariant ledger: \forall integer g, x, d; HasLedger(g) ==>
         LedgerOf(ops, n, g, x, d) == (g == ZP_GROUP_TIED && 0 <= x && x < key ?
@@ -180,7 +205,15 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     /*@ assert room: KeysLen{Pre}(a.flat, a.flats, key) + KeyLen{Pre}(a.flat, a.flats, key) <=
           KeysLen{Pre}(a.flat, a.flats, a.keys); */
     //@ assert clear: ClearOfFlats(ops + n, KeyLen(a.flat, a.flats, key), a.flat, a.flats);
+    //@ ghost Between: ;
     const int64_t next = put_tied_key(a, key, t, ops, n);
+    /*@ assert old: KeysOps{Pre,Here}(ops, \at(n, Pre), n, a.flat, a.flats, a.stage, a.reduce, t,
+          key); */
+    /*@ assert here: KeyOps{Between,Here}(ops, n, next, a.flat, a.flats, a.stage, a.reduce, key,
+          t); */
+    /*@ assert flat: TiedFlat{Pre}(a.flat, a.flats, key) ==
+          TiedFlat{Between}(a.flat, a.flats, key); */
+    //@ assert new: KeyOps{Pre,Here}(ops, n, next, a.flat, a.flats, a.stage, a.reduce, key, t);
     //@ assert before: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
     //@ assert quiet: NoGradients(ops, \at(n, Pre), n);
     n = next;
@@ -196,7 +229,8 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     terminates \true; exits \false;
     assigns ops[n];
     ensures length: \result == n + 1;
-    ensures op: ops[n].kind == ZP_OP_MEAN && ops[n].flat == k && ops[n].bucket == b;
+    ensures op: MeanOp(ops + n, k, t, b);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, SumClock(k, b + 1));
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -217,6 +251,8 @@ static int64_t put_mean(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
     terminates \true; exits \false;
     assigns ops[n .. n + buckets - 1];
     ensures length: \result == n + buckets;
+    ensures ops: MeanOps(ops, n, \result, k, t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, SumClock(k + 1, 0));
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -227,6 +263,8 @@ static int64_t put_flat_means(int64_t buckets, int32_t k, int64_t t, zp_op *ops,
 {
   /*@ loop invariant range: 0 <= b <= buckets;
       loop invariant length: n == \at(n, Pre) + b;
+      loop invariant ops: MeanOps(ops, \at(n, Pre), n, k, t);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant clock: Clocked(ops, n, t, SumClock(k, b));
       loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, d) == LedgerOf{Pre}(ops, \at(n, Pre), g, key, d);
@@ -235,7 +273,11 @@ static int64_t put_flat_means(int64_t buckets, int32_t k, int64_t t, zp_op *ops,
       loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + buckets - 1];
       loop variant buckets - b; */
-  for (int64_t b = 0; b < buckets; b++) n = put_mean(k, b, t, ops, n);
+  for (int64_t b = 0; b < buckets; b++) {
+    const int64_t next = put_mean(k, b, t, ops, n);
+    //@ assert before: MeanOps(ops, \at(n, Pre), n, k, t);
+    n = next;
+  }
   //@ assert next: SumClock(k, buckets) <= SumClock(k + 1, 0);
   //@ assert clock: Clocked(ops, n, t, SumClock(k + 1, 0));
   return n;
@@ -252,6 +294,8 @@ int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n)
       loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
       loop invariant fine: FlatsFine(a.flat, a.flats);
       loop invariant length: n == \at(n, Pre) + Held{Pre}(a.flat, k);
+      loop invariant ops: MeansOps{Pre,Here}(ops, \at(n, Pre), n, a.flat, t, k);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant clock: Clocked(ops, n, t, SumClock(k, 0));
       loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, d) == LedgerOf{Pre}(ops, \at(n, Pre), g, key, d);
@@ -269,6 +313,8 @@ int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     //@ assert room: Held{Pre}(a.flat, k) + HeldOf{Pre}(a.flat + k) <= Held{Pre}(a.flat, a.flats);
     //@ assert clear: ClearOfFlats(ops + n, HeldOf{Pre}(a.flat + k), a.flat, a.flats);
     const int64_t next = put_flat_means(zp_held_buckets(&a.flat[k]), k, t, ops, n);
+    //@ assert old: MeansOps{Pre,Here}(ops, \at(n, Pre), n, a.flat, t, k);
+    //@ assert new: MeanOps(ops, n, next, k, t);
     //@ assert before: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
     //@ assert quiet: NoGradients(ops, \at(n, Pre), n);
     n = next;

@@ -5,6 +5,10 @@
 #include "../../spec/acsl/save_lemmas.h"
 #include "../../spec/acsl/step_tail.h"
 
+#include "../../spec/acsl/op_is_lemmas.h"
+
+#include "../../spec/acsl/op_tail_lemmas.h"
+
 /* The clock of a flat group's first update: its number times this, after those of all flat groups
  * that come first; the updates of its buckets follow at distances of 2, each gather at the next
  * integer. PIPE-5 */
@@ -19,11 +23,11 @@
     terminates \true; exits \false;
     assigns ops[n];
     ensures length: \result == n + 1;
-    ensures op: ops[n].kind == ZP_OP_UPDATE && ops[n].flat == k && ops[n].bucket == b &&
-        ops[n].if_stepped == 1;
+    ensures op: IsLocal(ops + n, ZP_OP_UPDATE, k, b, 1, t, clock);
     ensures clock: Clocked(ops, \result, t, clock + 1);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
@@ -46,12 +50,15 @@ static int64_t put_shard(int32_t k, int64_t b, int64_t t, int64_t clock, zp_op *
     terminates \true; exits \false;
     assigns ops[n .. n + UpdateLen(stage, 1) - 2];
     ensures length: \result == n + UpdateLen(stage, 1) - 1;
+    ensures op: 0 < stage ==> IsOnBucket(ops + n, ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER, f.group, -1,
+        dtype, ZP_RED_NONE, k, b, 1, Part(f.numel, f.capacity, f.members, f.align, b), t, clock);
     ensures clock: Clocked(ops, \result, t, clock + 1);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
           Gather(LedgerOf{Pre}(ops, n, g, key, d), dtype,
             Part(f.numel, f.capacity, f.members, f.align, b), t, clock) :
           LedgerOf{Pre}(ops, n, g, key, d));
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
@@ -77,12 +84,17 @@ static int64_t put_gather(zp_flat f, int32_t stage, int32_t dtype, int32_t k, in
     terminates \true; exits \false;
     assigns ops[n .. n + UpdateLen(stage, 1) - 1];
     ensures length: \result == n + UpdateLen(stage, 1);
+    ensures op: IsLocal(ops + n, ZP_OP_UPDATE, k, b, 1, t, clock);
+    ensures gather: 0 < stage ==> IsOnBucket(ops + (n + 1), ZP_OP_ALL_GATHER, ZP_WHAT_PARAMETER,
+        f.group, -1, dtype, ZP_RED_NONE, k, b, 1,
+        Part(f.numel, f.capacity, f.members, f.align, b), t, clock + 1);
     ensures clock: Clocked(ops, \result, t, clock + 2);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
           Gather(LedgerOf{Pre}(ops, n, g, key, d), dtype,
             Part(f.numel, f.capacity, f.members, f.align, b), t, clock + 1) :
           LedgerOf{Pre}(ops, n, g, key, d));
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
@@ -109,12 +121,15 @@ static int64_t put_update_bucket(zp_flat f, int32_t stage, int32_t dtype, int32_
     terminates \true; exits \false;
     assigns ops[n .. n + UpdateLen(stage, buckets) - 1];
     ensures length: \result == n + UpdateLen(stage, buckets);
+    ensures ops: UpdateOps(ops, n, \result, f.group, f.numel, f.capacity, f.members, f.align,
+        stage, dtype, k, t, clock, buckets);
     ensures clock: Clocked(ops, \result, t, clock + 4398046511104);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
           Gathers(LedgerOf{Pre}(ops, n, g, key, d), dtype, f.numel, f.capacity, f.members,
             f.align, clock, t, buckets) :
           LedgerOf{Pre}(ops, n, g, key, d));
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
@@ -123,19 +138,40 @@ static int64_t put_flat_update(zp_flat f, int64_t buckets, int32_t stage, int32_
 {
   /*@ loop invariant range: 0 <= i <= buckets;
       loop invariant length: n == \at(n, Pre) + UpdateLen(stage, i);
+      loop invariant ops: UpdateOps(ops, \at(n, Pre), n, f.group, f.numel, f.capacity, f.members,
+        f.align, stage, dtype, k, t, clock, buckets);
       loop invariant clock: Clocked(ops, n, t, clock + 2 * i);
       loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, d) == (0 < stage && g == f.group && d != 0 ?
           Gathers(LedgerOf{Pre}(ops, \at(n, Pre), g, key, d), dtype, f.numel, f.capacity,
             f.members, f.align, clock, t, i) :
           LedgerOf{Pre}(ops, \at(n, Pre), g, key, d));
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop invariant placed: Placed(ops, \at(n, Pre), n);
       loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
       loop assigns i, n, ops[\at(n, Pre) .. \at(n, Pre) + UpdateLen(stage, buckets) - 1];
       loop variant buckets - i; */
-  for (int64_t i = 0; i < buckets; i++)
-    n = put_update_bucket(f, stage, dtype, k, buckets - 1 - i, t, clock + 2 * i, ops, n);
+  for (int64_t i = 0; i < buckets; i++) {
+    //@ assert room: UpdateLen(stage, i) + UpdateLen(stage, 1) <= UpdateLen(stage, buckets);
+    const int64_t next =
+        put_update_bucket(f, stage, dtype, k, buckets - 1 - i, t, clock + 2 * i, ops, n);
+    /*@ assert before: UpdateOps(ops, \at(n, Pre), n, f.group, f.numel, f.capacity, f.members,
+          f.align, stage, dtype, k, t, clock, buckets); */
+    /*@ assert here: UpdateOp(ops + n, f.group, f.numel, f.capacity, f.members, f.align, stage,
+          dtype, k, t, clock, buckets, n - \at(n, Pre)); */
+    /*@ assert odd: 0 < stage ==> n + 1 - \at(n, Pre) == 2 * i + 1 && (2 * i + 1) % 2 == 1 &&
+          UpdatedBucket(1, buckets, 2 * i + 1) == buckets - 1 - i; */
+    /*@ assert there: 0 < stage ==> IsGather(ops + (n + 1), f.group, f.numel, f.capacity,
+          f.members, f.align, dtype, k, t, clock, buckets, 2 * i + 1); */
+    /*@ assert one: UpdateOps(ops, \at(n, Pre), n + 1, f.group, f.numel, f.capacity, f.members,
+          f.align, stage, dtype, k, t, clock, buckets); */
+    /*@ assert next: 0 < stage ==> UpdateOp(ops + (n + 1), f.group, f.numel, f.capacity, f.members,
+          f.align, stage, dtype, k, t, clock, buckets, n + 1 - \at(n, Pre)); */
+    /*@ assert two: 0 < stage ==> UpdateOps(ops, \at(n, Pre), n + 2, f.group, f.numel, f.capacity,
+          f.members, f.align, stage, dtype, k, t, clock, buckets); */
+    n = next;
+  }
   return n;
 }
 
@@ -162,12 +198,15 @@ static int32_t comes_later(const zp_flat *f)
     terminates \true; exits \false;
     assigns ops[n .. n + UpdateLen(a.stage, PassOf(a.flat + k, later)) - 1];
     ensures length: \result == n + UpdateLen(a.stage, PassOf{Pre}(a.flat + k, later));
+    ensures ops: FlatUpdateOps{Pre,Post}(ops, n, \result, a.flat + k, later, a.stage, a.precision,
+        k, t);
     ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
     ensures clock: Clocked(ops, \result, t, UpdateClock(later, k + 1));
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, n, g, key, d) :
           GathersOf{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat + k,
             later, k, g, t));
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
@@ -193,12 +232,15 @@ static int64_t put_held_update(zp_tail a, int32_t later, int32_t k, int64_t t, z
     terminates \true; exits \false;
     assigns ops[n .. n + UpdateLen(a.stage, Pass(a.flat, a.flats, later)) - 1];
     ensures length: \result == n + UpdateLen(a.stage, Pass{Pre}(a.flat, a.flats, later));
+    ensures ops: PassOps{Pre,Post}(ops, n, \result, a.flat, later, a.stage, a.precision, t,
+        a.flats);
     ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
     ensures clock: Clocked(ops, \result, t, UpdateClock(later, a.flats));
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, n, g, key, d) :
           GatherPass{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat, a.flats,
             later, g, t));
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
@@ -208,11 +250,14 @@ static int64_t put_pass(zp_tail a, int32_t later, int64_t t, zp_op *ops, int64_t
       loop invariant same: SameFlats{Pre,Here}(a.flat, a.flats);
       loop invariant fine: FlatsFine(a.flat, a.flats);
       loop invariant length: n == \at(n, Pre) + UpdateLen(a.stage, Pass{Pre}(a.flat, k, later));
+      loop invariant ops: PassOps{Pre,Here}(ops, \at(n, Pre), n, a.flat, later, a.stage,
+        a.precision, t, k);
       loop invariant clock: Clocked(ops, n, t, UpdateClock(later, k));
       loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, \at(n, Pre), g, key, d) :
           GatherPass{Pre}(LedgerOf{Pre}(ops, \at(n, Pre), g, key, d), a.stage, a.precision,
             a.flat, k, later, g, t));
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop invariant rest: SameRest{Pre,Here}(ops, \at(n, Pre), n);
       loop invariant placed: Placed(ops, \at(n, Pre), n);
       loop invariant quiet: NoGradients(ops, \at(n, Pre), n);
@@ -233,6 +278,10 @@ static int64_t put_pass(zp_tail a, int32_t later, int64_t t, zp_op *ops, int64_t
           n + UpdateLen(a.stage, PassOf(a.flat + k, later)) <=
           \at(n, Pre) + UpdateLen(a.stage, Pass{Pre}(a.flat, a.flats, later)); */
     const int64_t next = put_held_update(a, later, k, t, ops, n);
+    /*@ assert old: PassOps{Pre,Here}(ops, \at(n, Pre), n, a.flat, later, a.stage, a.precision, t,
+          k); */
+    /*@ assert new: FlatUpdateOps{Pre,Here}(ops, n, next, a.flat + k, later, a.stage, a.precision,
+          k, t); */
     //@ assert before: Placed(ops, \at(n, Pre), n);
     //@ assert quiet: NoGradients(ops, \at(n, Pre), n);
     n = next;
@@ -252,7 +301,15 @@ int64_t zp_put_update(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   //@ assert clock: Clocked(ops, first, t, UpdateClock(1, 0));
   /*@ assert apart: FlatsApart(ops, first, UpdateLen(a.stage, Pass(a.flat, a.flats, 1)), a.flat,
         a.flats); */
+  //@ ghost Between: ;
   const int64_t all = put_pass(a, 1, t, ops, first);
+  //@ assert some: first < all ==> 1 <= a.flats;
+  //@ assert flats: SameFlats{Pre,Between}(a.flat, a.flats);
+  /*@ assert second: PassOps{Between,Here}(ops, first, all, a.flat, 1, a.stage, a.precision, t,
+        a.flats); */
+  //@ assert later: PassOps{Pre,Here}(ops, first, all, a.flat, 1, a.stage, a.precision, t, a.flats);
+  /*@ assert ops: PassOps{Pre,Here}(ops, start, first, a.flat, 0, a.stage, a.precision, t,
+        a.flats); */
   //@ assert before: Placed(ops, start, first);
   //@ assert quiet: NoGradients(ops, start, first);
   return all;

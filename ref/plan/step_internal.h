@@ -78,6 +78,8 @@ int64_t zp_put_one(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
           lay->stage, cfg->dynamic_shapes, t) - 1];
     ensures kept: StepKept{Pre,Post}(cfg, lay);
     ensures length: \result == n + SlotHead{Pre}(cfg, lay, t);
+    ensures ops: SlotOps{Pre,Post}(ops, n, cfg, lay, t);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, t, 4398046511104);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
@@ -148,6 +150,7 @@ int64_t zp_put_nth(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         (0 <= m < \old(cfg->micro_batches) ? MicroDone{Pre}(cfg, lay, m, k, c) : 0);
     ensures plain: PlainOps(ops, 0, \result) && Placed(ops, 0, \result);
+    ensures slots: SlotsOps{Pre,Post}(ops, \result, cfg, lay, SlotsOf{Pre}(cfg));
     ensures gradients: GradientOps{Pre,Post}(cfg, lay, ops, 0, \result); */
 int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops);
 
@@ -183,6 +186,8 @@ int64_t zp_held_buckets(const zp_flat *f);
     terminates \true; exits \false;
     assigns ops[n .. n + KeysLen(a.flat, a.flats, a.keys) - 1];
     ensures length: \result == n + KeysLen{Pre}(a.flat, a.flats, a.keys);
+    ensures ops: KeysOps{Pre,Post}(ops, n, \result, a.flat, a.flats, a.stage, a.reduce, t, a.keys);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
     ensures clock: Clocked(ops, \result, t + 1, 0);
     ensures ledger: \forall integer g, x, d; HasLedger(g) ==>
@@ -204,6 +209,8 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n);
     terminates \true; exits \false;
     assigns ops[n .. n + Held(a.flat, a.flats) - 1];
     ensures length: \result == n + Held{Pre}(a.flat, a.flats);
+    ensures ops: MeansOps{Pre,Post}(ops, n, \result, a.flat, t, a.flats);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
     ensures clock: Clocked(ops, \result, t + 1, 0);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
@@ -224,12 +231,14 @@ int64_t zp_put_means(zp_tail a, int64_t t, zp_op *ops, int64_t n);
     terminates \true; exits \false;
     assigns ops[n .. n + UpdateLen(a.stage, Held(a.flat, a.flats)) - 1];
     ensures length: \result == n + UpdateLen(a.stage, Held{Pre}(a.flat, a.flats));
+    ensures ops: UpdatesOps{Pre,Post}(ops, n, \result, a.flat, a.flats, a.stage, a.precision, t);
     ensures same: SameFlats{Pre,Post}(a.flat, a.flats);
     ensures clock: Clocked(ops, \result, t + 1, 0);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (d == 0 ? LedgerOf{Pre}(ops, n, g, key, d) :
           GatherTrace{Pre}(LedgerOf{Pre}(ops, n, g, key, d), a.stage, a.precision, a.flat, a.flats,
             g, t));
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures rest: SameRest{Pre,Post}(ops, n, \result);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result); */
@@ -257,6 +266,10 @@ int64_t zp_need_step(const zp_config *cfg, const zp_layout *lay);
     terminates \true; exits \false;
     assigns ops[0 .. StepNeed(cfg, lay) - 1];
     ensures length: \result == StepNeed{Pre}(cfg, lay);
+    ensures slots: SlotsOps{Pre,Post}(ops, PipeLen{Pre}(cfg, lay), cfg, lay, SlotsOf{Pre}(cfg));
+    ensures tail: TailOps{Pre,Post}(ops, PipeLen{Pre}(cfg, lay), \result, \old(lay->flat),
+        \old(lay->n_flats), \old(cfg->tied_keys), \old(cfg->stage), \old(cfg->reduce),
+        \old(cfg->precision), SlotsOf{Pre}(cfg));
     ensures clock: Increasing(ops, \result);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == StepLedger{Pre}(cfg, lay, g, key, d);

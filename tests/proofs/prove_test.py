@@ -1,4 +1,4 @@
-"""Tests how proofs/prove.py and proofs/mutate.py handle provers that end without an answer or run
+"""Tests how proofs/prove.py and proofs/losses.py handle provers that end without an answer or run
 out of time. WP is simulated, so no prover runs.
 
 Prints ok / not ok lines."""
@@ -10,7 +10,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "proofs"))
 
-import mutate  # noqa: E402
+import losses  # noqa: E402
 import prove  # noqa: E402
 import wplog  # noqa: E402
 
@@ -58,9 +58,9 @@ def judged(first, again, before):
 
     def lost(seconds):
         asked.append(seconds)
-        return mutate.loss_in(logs[len(asked) - 1])
+        return losses.loss_in(logs[len(asked) - 1])
 
-    return mutate.judge_loss(lost, lambda: mutate.loss_in(before), 10)[0], len(asked)
+    return losses.judge_loss(lost, lambda: losses.loss_in(before), 10)[0], len(asked)
 
 
 def kills():

@@ -104,7 +104,7 @@ def empty_cache():
 
 
 def forged_cache():
-    """A cache in which every result is valid makes the sentinel valid, and the gate reports that."""
+    """A cache in which every result is valid makes the sentinel valid, and the gate says so."""
     tree = copy("forged cache")
     edit(tree, [(ARRAYS, "a[i] = 0", "a[i] = 1")])
     script("prove.py", tree, "--mode", "update", "arrays")

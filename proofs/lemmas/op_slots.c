@@ -1,0 +1,23 @@
+/* The lemmas about the ops of all slots of a stage. PIPE-2, PIPE-3 */
+#include "../../ref/plan/step_internal.h"
+
+#include "../../spec/acsl/pipeline_lemmas.h"
+#include "../../spec/acsl/step_lemmas.h"
+
+#include "../../spec/acsl/step_heads.h"
+
+#include "../../spec/acsl/pipeline_next.h"
+
+#include "../../spec/acsl/step_kept.h"
+
+#include "../../spec/acsl/step_fold_lemmas.h"
+
+#include "../../spec/acsl/step_fold_steps.h"
+
+#include "../../spec/acsl/op_is_lemmas.h"
+
+#include "../../spec/acsl/op_slot_lemmas.h"
+
+#include "../../spec/acsl/op_slots_lemmas.h"
+
+/*@ check lemma SentinelOpSlots: \false; */
