@@ -7,7 +7,7 @@ import project as pj
 import prove
 import wplog
 
-GOAL_SECONDS = 5  # a goal that takes longer is asked again, with the limit of units.toml
+GOAL_SECONDS = 2  # a goal that takes longer is asked again, with the limit of units.toml
 
 
 def last_line(text):

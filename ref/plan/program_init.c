@@ -188,16 +188,13 @@ static int64_t put_tp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
     /*@ assert old: TpFirsts{Pre,Here}(ops, \at(n, Pre), n, cfg, \at(lay->first_param, Pre),
         i); */
     /*@ assert here: Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> n < next &&
-        IsFirst{Between,Here}(ops + n, ZP_GROUP_TP, -1, cfg, \at(lay->first_param, Pre) + i, 2,
-        i); */
+          IsTpFirst{Between,Here}(ops + n, cfg, \at(lay->first_param, Pre) + i, i); */
     /*@ assert new: Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> n < next &&
-        IsFirst{Pre,Here}(ops + n, ZP_GROUP_TP, -1, cfg, \at(lay->first_param, Pre) + i, 2, i); */
-    /*@ assert one: Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==>
-        TpFirsts{Pre,Here}(ops,
-          \at(n, Pre), next, cfg, \at(lay->first_param, Pre), i + 1); */
-    /*@ assert none: Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) != 1 ==>
-        TpFirsts{Pre,Here}(ops,
-          \at(n, Pre), next, cfg, \at(lay->first_param, Pre), i + 1); */
+          IsTpFirst{Pre,Here}(ops + n, cfg, \at(lay->first_param, Pre) + i, i); */
+    /*@ assert both: TpNext{Pre,Here}(ops, \at(n, Pre), n, next, cfg,
+          \at(lay->first_param, Pre), i, i + 1); */
+    /*@ assert all: TpFirsts{Pre,Here}(ops, \at(n, Pre), next, cfg, \at(lay->first_param, Pre),
+          i + 1); */
     n = next;
   }
   return n;
@@ -265,22 +262,13 @@ static int64_t put_dp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
     /*@ assert old: DpFirsts{Pre,Here}(ops, \at(n, Pre), n, cfg, \at(lay->first_param, Pre),
         i); */
     /*@ assert here: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> n < next &&
-        IsFirst{Between,Here}(ops + n, GroupOf{Pre}(cfg, \at(lay->first_param, Pre) + i), -1, cfg,
-        \at(lay->first_param, Pre) + i, 3, i); */
+          IsDpFirst{Between,Here}(ops + n, cfg, \at(lay->first_param, Pre) + i, i); */
     /*@ assert new: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> n < next &&
-        IsFirst{Pre,Here}(ops + n, GroupOf{Pre}(cfg, \at(lay->first_param, Pre) + i), -1, cfg,
-        \at(lay->first_param, Pre) + i, 3, i); */
-    /*@ assert length: n == \at(n, Pre) + DpValues{Pre}(cfg, \at(lay->first_param, Pre), i) &&
-        \at(n, Pre) <= n <= next; */
-    /*@ assert held_one: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> n < next; */
-    /*@ assert value_one: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==>
-        IsFirst{Pre,Here}(ops + n, GroupOf{Pre}(cfg, \at(lay->first_param, Pre) + i), -1, cfg,
-          \at(lay->first_param, Pre) + i, 3, i); */
-    /*@ assert one: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> DpFirsts{Pre,Here}(ops,
-          \at(n, Pre), next, cfg, \at(lay->first_param, Pre), i + 1); */
-    /*@ assert none: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) != 1 ==>
-        DpFirsts{Pre,Here}(ops,
-          \at(n, Pre), next, cfg, \at(lay->first_param, Pre), i + 1); */
+          IsDpFirst{Pre,Here}(ops + n, cfg, \at(lay->first_param, Pre) + i, i); */
+    /*@ assert both: DpNext{Pre,Here}(ops, \at(n, Pre), n, next, cfg,
+          \at(lay->first_param, Pre), i, i + 1); */
+    /*@ assert all: DpFirsts{Pre,Here}(ops, \at(n, Pre), next, cfg, \at(lay->first_param, Pre),
+          i + 1); */
     n = next;
   }
   return n;
@@ -306,7 +294,8 @@ static int64_t put_install(zp_op *ops, int64_t n)
   return zp_emit(ops, n, op);
 }
 
-/* Broadcasts all first values, then makes the masters. LEDG-5 */
+/* Broadcasts all first values. cfg and lay are valid; ops has room, with clocks after those so far,
+ * and does not overlap configuration or layout. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
     requires room: 0 <= n <= 65536 && \valid(ops +
@@ -315,19 +304,26 @@ static int64_t put_install(zp_op *ops, int64_t n)
         cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats);
     requires clock: Clocked(ops, n, ZP_CLOCK_TIED_VALUES, 0);
     terminates \true; exits \false;
-    assigns ops[n .. n + ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params) - 1];
-    ensures length: \result ==
+    assigns ops[n .. n + ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params) - 2];
+    ensures length: \result + 1 ==
         n + \old(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params));
-    ensures ops: FirstOps{Pre,Post}(ops, n, cfg, \at(lay->stage, Pre), \at(lay->first_param, Pre),
-        \at(lay->n_params, Pre));
+    ensures tied: TiedFirsts{Pre,Post}(ops, n, n + TiedValues{Pre}(cfg, \at(lay->stage, Pre),
+          \at(cfg->tied_keys, Pre)), cfg, \at(lay->stage, Pre), \at(lay->first_param, Pre),
+          \at(lay->n_params, Pre), \at(cfg->tied_keys, Pre));
+    ensures tp: TpFirsts{Pre,Post}(ops, n + TiedValues{Pre}(cfg, \at(lay->stage, Pre),
+          \at(cfg->tied_keys, Pre)), \result - DpValues{Pre}(cfg, \at(lay->first_param, Pre),
+          \at(lay->n_params, Pre)), cfg, \at(lay->first_param, Pre), \at(lay->n_params, Pre));
+    ensures dp: DpFirsts{Pre,Post}(ops, \result - DpValues{Pre}(cfg, \at(lay->first_param, Pre),
+          \at(lay->n_params, Pre)), \result, cfg, \at(lay->first_param, Pre), \at(lay->n_params,
+          Pre));
     ensures stays: SameOps{Pre,Post}(ops, n);
-    ensures clock: Increasing(ops, \result);
+    ensures clock: Clocked(ops, \result, ZP_CLOCK_INSTALL, 0);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
           ValuesTrace{Pre}(LedgerOf{Pre}(ops, n, g, key, stepped), cfg, \at(lay->stage, Pre),
             \at(lay->first_param, Pre), \at(lay->n_params, Pre), g, key); */
-static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n)
+static int64_t put_firsts(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n)
 {
   /*@ assert lengths: 0 <= TiedValues(cfg, lay->stage, cfg->tied_keys) <= 1024 &&
         0 <= TpValues(cfg, lay->first_param, lay->n_params) <= 65536 &&
@@ -367,7 +363,6 @@ static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops
               key)); */
   n = put_dp_values(cfg, lay, ops, n);
   //@ ghost const int64_t dp = n;
-  //@ ghost Dp: ;
   /*@ assert tied_stay: TiedFirsts{Pre,Here}(ops, \at(n, Pre), tied, cfg, \at(lay->stage, Pre),
         \at(lay->first_param, Pre), \at(lay->n_params, Pre), \at(cfg->tied_keys, Pre)); */
   /*@ assert tp_stay: TpFirsts{Pre,Here}(ops, tied, tp, cfg, \at(lay->first_param, Pre),
@@ -379,7 +374,8 @@ static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops
   /*@ assert ends: tied == \at(n, Pre) + TiedValues{Pre}(cfg, \at(lay->stage, Pre),
           \at(cfg->tied_keys, Pre)) &&
         tp == tied + TpValues{Pre}(cfg, \at(lay->first_param, Pre), \at(lay->n_params, Pre)) &&
-        dp == tp + DpValues{Pre}(cfg, \at(lay->first_param, Pre), \at(lay->n_params, Pre)); */
+        dp == tp + DpValues{Pre}(cfg, \at(lay->first_param, Pre), \at(lay->n_params, Pre)) &&
+        \at(n, Pre) <= tied && tied <= tp <= dp; */
   /*@ assert sum: n + 1 == \at(n, Pre) +
         \at(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params), Pre); */
   //@ assert more: \at(n, Pre) <= n;
@@ -389,11 +385,62 @@ static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops
             \at(lay->stage, Pre), \at(lay->first_param, Pre), \at(lay->n_params, Pre), g, key); */
   /*@ assert tail: \at(n, Pre) <= n < \at(n, Pre) +
         \at(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params), Pre); */
-  n = put_install(ops, n);
-  //@ assert still: SameOps{Dp,Here}(ops, dp);
-  /*@ assert all: FirstOps{Pre,Here}(ops, \at(n, Pre), cfg, \at(lay->stage, Pre),
-        \at(lay->first_param, Pre), \at(lay->n_params, Pre)); */
   return n;
+}
+
+/* Broadcasts all first values, then makes the masters. LEDG-5 */
+/*@ requires cfg: Readable(cfg) && Valid(cfg);
+    requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
+    requires room: 0 <= n <= 65536 && \valid(ops +
+        (n .. n + ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params) - 1));
+    requires apart: Apart(ops, n, ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params), cfg,
+        cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats);
+    requires clock: Clocked(ops, n, ZP_CLOCK_TIED_VALUES, 0);
+    terminates \true; exits \false;
+    assigns ops[n .. n + ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params) - 1];
+    ensures length: \result ==
+        n + \old(ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params));
+    ensures ops: FirstOps{Pre,Post}(ops, n, cfg, \at(lay->stage, Pre), \at(lay->first_param, Pre),
+        \at(lay->n_params, Pre));
+    ensures stays: SameOps{Pre,Post}(ops, n);
+    ensures clock: Increasing(ops, \result);
+    ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
+    ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
+        LedgerOf(ops, \result, g, key, stepped) ==
+          ValuesTrace{Pre}(LedgerOf{Pre}(ops, n, g, key, stepped), cfg, \at(lay->stage, Pre),
+            \at(lay->first_param, Pre), \at(lay->n_params, Pre), g, key); */
+static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n)
+{
+  /*@ assert lengths: 0 <= TiedValues(cfg, lay->stage, cfg->tied_keys) <= 1024 &&
+        0 <= TpValues(cfg, lay->first_param, lay->n_params) <= 65536 &&
+        0 <= DpValues(cfg, lay->first_param, lay->n_params) <= 65536; */
+  const int64_t end = put_firsts(cfg, lay, ops, n);
+  //@ ghost Firsts: ;
+  const int64_t all = put_install(ops, end);
+  /*@ assert ends:
+        \let tied = n + TiedValues{Pre}(cfg, \at(lay->stage, Pre), \at(cfg->tied_keys, Pre));
+        \let tp = end - DpValues{Pre}(cfg, \at(lay->first_param, Pre), \at(lay->n_params, Pre));
+        n <= tied <= tp <= end && tp == tied + TpValues{Pre}(cfg, \at(lay->first_param, Pre),
+          \at(lay->n_params, Pre)); */
+  //@ assert still: SameOps{Firsts,Here}(ops, end);
+  /*@ assert still_tied: SameOps{Firsts,Here}(ops, n + TiedValues{Pre}(cfg, \at(lay->stage, Pre),
+        \at(cfg->tied_keys, Pre))); */
+  /*@ assert still_tp: SameOps{Firsts,Here}(ops, end - DpValues{Pre}(cfg,
+        \at(lay->first_param, Pre), \at(lay->n_params, Pre))); */
+  /*@ assert tied_ops:
+        \let tied = n + TiedValues{Pre}(cfg, \at(lay->stage, Pre), \at(cfg->tied_keys, Pre));
+        TiedFirsts{Pre,Here}(ops, n, tied, cfg, \at(lay->stage, Pre), \at(lay->first_param, Pre),
+          \at(lay->n_params, Pre), \at(cfg->tied_keys, Pre)); */
+  /*@ assert tp_ops:
+        \let tied = n + TiedValues{Pre}(cfg, \at(lay->stage, Pre), \at(cfg->tied_keys, Pre));
+        \let tp = end - DpValues{Pre}(cfg, \at(lay->first_param, Pre), \at(lay->n_params, Pre));
+        TpFirsts{Pre,Here}(ops, tied, tp, cfg, \at(lay->first_param, Pre),
+          \at(lay->n_params, Pre)); */
+  /*@ assert dp_ops:
+        \let tp = end - DpValues{Pre}(cfg, \at(lay->first_param, Pre), \at(lay->n_params, Pre));
+        DpFirsts{Pre,Here}(ops, tp, end, cfg, \at(lay->first_param, Pre),
+          \at(lay->n_params, Pre)); */
+  return all;
 }
 
 int64_t zp_put_init(const zp_config *cfg, const zp_layout *lay, zp_op *ops)

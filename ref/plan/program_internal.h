@@ -75,8 +75,7 @@ int64_t zp_put_tied_value(const zp_config *cfg, const zp_layout *lay, int32_t x,
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(Replica(cfg, lay->first_param + i));
     ensures op: Replica{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==>
-        IsFirst{Pre,Post}(ops + n,
-        ZP_GROUP_TP, -1, cfg, \at(lay->first_param, Pre) + i, 2, i);
+        IsTpFirst{Pre,Post}(ops + n, cfg, \at(lay->first_param, Pre) + i, i);
     ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, ZP_CLOCK_TP_VALUES, i + 1);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);
@@ -106,9 +105,8 @@ int64_t zp_put_tp_value(const zp_config *cfg, const zp_layout *lay, int32_t i, z
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
     ensures length: \result == n + \old(Holds(cfg, lay->first_param + i));
-    ensures op: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==> IsFirst{Pre,Post}(ops + n,
-        GroupOf{Pre}(cfg, \at(lay->first_param, Pre) + i), -1, cfg,
-        \at(lay->first_param, Pre) + i, 3, i);
+    ensures op: Holds{Pre}(cfg, \at(lay->first_param, Pre) + i) == 1 ==>
+        IsDpFirst{Pre,Post}(ops + n, cfg, \at(lay->first_param, Pre) + i, i);
     ensures stays: SameOps{Pre,Post}(ops, n);
     ensures clock: Clocked(ops, \result, ZP_CLOCK_DP_VALUES, i + 1);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == LinkOf{Pre}(ops, n, peer);

@@ -25,6 +25,11 @@
     predicate IsTiedFirst{F,O}(zp_op *o, zp_config *c, integer f, integer m, integer x) =
       f <= \at(o->param, O) < f + m && IsKey{F}(c, \at(o->param, O), x) == 1 &&
       IsFirst{F,O}(o, ZP_GROUP_TIED, x, c, \at(o->param, O), 1, x);
+    // Those of entry j, the stage's y-th, over tp; and over its reduction group.
+    predicate IsTpFirst{F,O}(zp_op *o, zp_config *c, integer j, integer y) =
+      IsFirst{F,O}(o, ZP_GROUP_TP, -1, c, j, 2, y);
+    predicate IsDpFirst{F,O}(zp_op *o, zp_config *c, integer j, integer y) =
+      IsFirst{F,O}(o, GroupOf{F}(c, j), -1, c, j, 3, y);
     // Of the keys below x, all before ops[hi]; of the stage's first x entries over tp; and over
     // their reduction groups.
     predicate TiedFirsts{F,O}(zp_op *ops, integer n, integer hi, zp_config *c, integer s, integer f,
@@ -35,11 +40,11 @@
     predicate TpFirsts{F,O}(zp_op *ops, integer n, integer hi, zp_config *c, integer f, integer x) =
       \forall integer y; 0 <= y < x && Replica{F}(c, f + y) == 1 ==>
         n <= n + TpValues{F}(c, f, y) < hi &&
-        IsFirst{F,O}(ops + (n + TpValues{F}(c, f, y)), ZP_GROUP_TP, -1, c, f + y, 2, y);
+        IsTpFirst{F,O}(ops + (n + TpValues{F}(c, f, y)), c, f + y, y);
     predicate DpFirsts{F,O}(zp_op *ops, integer n, integer hi, zp_config *c, integer f, integer x) =
       \forall integer y; 0 <= y < x && Holds{F}(c, f + y) == 1 ==>
         n <= n + DpValues{F}(c, f, y) < hi &&
-        IsFirst{F,O}(ops + (n + DpValues{F}(c, f, y)), GroupOf{F}(c, f + y), -1, c, f + y, 3, y);
+        IsDpFirst{F,O}(ops + (n + DpValues{F}(c, f, y)), c, f + y, y);
     predicate IsInstall{L}(zp_op *o) =
       IsOp(o, ZP_OP_INSTALL, ZP_WHAT_MASTER, -1, -1, -1, ZP_RED_NONE, -1, -1, -1, -1, 0, -1, -1, -1,
         0, 0, 4, 0);
