@@ -219,7 +219,7 @@ def proofs():
         yield Item("mutants", "command", [*MAKE, "mutants"], slots=jobs, limit=86400)
     else:
         yield Item("prove", "command", [*MAKE, "prove"], slots=jobs)
-        yield Item("mutants", "command", [*MAKE, "mutants", "N=20"], slots=jobs)
+        yield Item("mutants", "command", [*MAKE, "mutants", "N=10", "SEED=1"], slots=jobs)
     enumerated = "proofs/enumerate ref/plan ref/num spec/acsl"
     for name, kind, command, declared, packages in (
         (
