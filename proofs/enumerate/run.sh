@@ -30,6 +30,11 @@ fi
 # WP 25 does not check that what a function reads has a value; the gate requires one of each
 # variable, and this checks what is behind pointers. A planted read must be found.
 memory() {
+  if ! command -v clang >/dev/null; then
+    echo "enumerate: clang is missing: apt-get install clang libclang-rt-dev" >&2
+    wrong=1
+    return 0
+  fi
   with="clang -std=c11 -O1 -g -fsanitize=memory -fno-sanitize-recover -pthread -I."
   for name in partition pipeline exact program; do
     # shellcheck disable=SC2086
