@@ -2,14 +2,13 @@
 """Proves units again without the prover cache, drawn at random, for about half a minute.
 
 `make prove` takes the provers' results from proofs/cache.txt, which anybody who can commit could
-forge. This script draws units by a seed, which it prints, and asks the provers again: a goal that
-the cache has as valid and that no prover proves is a problem. It proves a unit's functions and
-lemmas in an order that is drawn, too, a few at a time, until the time is over. What the provers say
-does not depend on load: their limit counts seconds of CPU, and a goal that is lost is asked again
-with four times the limit.
+forge. This script draws units, and in each its functions and lemmas, in an order that depends on a
+seed, which it prints, and asks the provers again, a few at a time, until the time is over. A goal
+that no prover proves is a problem: the cache said that one does. A prover's limit counts seconds of
+CPU, so load matters little; if a goal stays unproven, its batch is run again with four times the
+limit of units.toml.
 
-  cold.py [--seconds 30] [--seed S]     SEED and COLD_SECONDS are the defaults of both
-Exit code: 0 nothing differs, 1 a goal is not proven, 2 usage."""
+Exit code: 0 all proven, 1 a goal is not, 2 usage."""
 
 import argparse
 import copy
@@ -97,8 +96,18 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     p.add_argument("--root", help="source tree (default: this one)")
-    p.add_argument("--seconds", type=float, default=os.environ.get("COLD_SECONDS") or 30)
-    p.add_argument("--seed", type=int, default=os.environ.get("SEED") or int(time.time()))
+    p.add_argument(
+        "--seconds",
+        type=float,
+        default=os.environ.get("COLD_SECONDS") or 30,
+        help="until no further batch begins (default: COLD_SECONDS, or 30)",
+    )
+    p.add_argument(
+        "--seed",
+        type=int,
+        default=os.environ.get("SEED") or int(time.time()),
+        help="of the order (default: SEED, or the time)",
+    )
     args = p.parse_args()
     project = pj.load(args.root)
     try:
@@ -120,7 +129,7 @@ def main():
             done += len(piece)
             for text in lost:
                 bad += 1
-                print(f"cold: {u.name}: {text}: not proven, and proofs/cache.txt says it is")
+                print(f"cold: {u.name}: {text}: no prover proves it without the cache")
         names.append(u.name + ("" if done == len(parts) else f" ({done} of {len(parts)} parts)"))
     print(
         f"cold: seed {args.seed}: {goals} goals proven without the cache in "

@@ -2,10 +2,10 @@
 """Breaks the code and the contracts on purpose, and checks that a proof fails each time.
 
 A mutant of proofs/mutants.toml changes some text. It is killed if a goal is no longer proven: of
-the function that is changed, or of the units and functions that the mutant names. The goal must
-depend on the change: without it, the same run proves it. If a prover ran out of time, the goals are
-asked again, each with the gate's limit. The verdict is stored (proofs/verdicts.py). This script
-makes further mutants:
+the function that is changed, or of the units and functions that the mutant names. Each goal gets
+2 s of a prover's CPU time; if one of them runs out, all are asked again with the limit of
+units.toml. The loss must come from the change: without it, all are proven with that limit. The
+verdict is stored (proofs/verdicts.py). This script makes further mutants:
   delete:FILE:FUNCTION/NAME   the contract without that ensures
   narrow:FILE:FUNCTION        the contract with one more requires
 They are killed if the comparison with proofs/claimed.txt reports them: the syntax tree is printed
