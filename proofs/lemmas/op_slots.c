@@ -18,6 +18,8 @@
 
 #include "../../spec/acsl/op_slot_lemmas.h"
 
+#include "../../spec/acsl/op_gradient_lemmas.h"
+
 #include "../../spec/acsl/op_slots_lemmas.h"
 
 /*@ check lemma SentinelOpSlots: \false; */

@@ -7,6 +7,8 @@
 
 #include "../../spec/acsl/count_lemmas.h"
 
+#include "../../spec/acsl/exact_most_count.h"
+
 int32_t zp_counts(const zp_config *cfg, const zp_layout *lay, int32_t j, int32_t tp)
 {
   const zp_param *p = &cfg->params[j];
@@ -28,6 +30,8 @@ int32_t zp_counts(const zp_config *cfg, const zp_layout *lay, int32_t j, int32_t
     assigns *s;
     ensures ok: SumsqOk(s);
     ensures load: SumsqLoad(s) <= \old(SumsqLoad(s)) + Overlap(lo, hi, start, numel);
+    ensures most: SumsqValue(s) <=
+        \old(SumsqValue(s)) + MostSquares(Overlap(lo, hi, start, numel));
     ensures counted: \forall integer j, t, z;
         GradientOf{Pre}(mean, lo, hi, start, numel, j, t, z) ==>
         SumsqValue(s) == \old(SumsqValue(s)) + EntrySum(j, t, z, Clip(hi - start, numel)) -
@@ -98,6 +102,8 @@ void zp_count_squares(const zp_config *cfg, const zp_layout *lay, const uint8_t 
       loop invariant ok: SumsqOk(s);
       loop invariant load: SumsqLoad(s) <= \at(SumsqLoad(s), Pre) +
         LastOverlap{Pre}(cfg, lay, n - i, k, lo, hi);
+      loop invariant most: SumsqValue(s) <= \at(SumsqValue(s), Pre) +
+        MostSquares(LastOverlap{Pre}(cfg, lay, n - i, k, lo, hi));
       loop invariant counted: \forall integer t, z; CountsFor{Pre}(cfg, lay, counts, k, t) &&
         GradientIs{Pre}(cfg, lay, k, lo, hi, mean, t, z) ==>
         SumsqValue(s) == \at(SumsqValue(s), Pre) +

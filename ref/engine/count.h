@@ -7,6 +7,7 @@
 #include "../plan/program.h"
 
 #include "../../spec/acsl/count.h"
+#include "../../spec/acsl/exact_most.h"
 
 /* 1 when the ranks with tp index `tp` of the layout's stage count the elements of entry j: of tp
  * replicas the first counts, of the copies of a tied key the stage that holds it first. lay is the
@@ -56,6 +57,7 @@ void zp_counted_entries(const zp_config *cfg, const zp_layout *lay, int32_t tp, 
     assigns *s;
     ensures ok: SumsqOk(s);
     ensures load: SumsqLoad(s) <= \old(SumsqLoad(s)) + (hi - lo);
+    ensures most: SumsqValue(s) <= \old(SumsqValue(s)) + MostSquares(hi - lo);
     ensures counted: \forall integer t, z; CountsFor{Pre}(cfg, lay, counts, k, t) &&
         GradientIs{Pre}(cfg, lay, k, lo, hi, mean, t, z) ==>
         SumsqValue(s) == \old(SumsqValue(s)) + \old(StageSquaresBelow(cfg, lay, k, t, z, hi)) -

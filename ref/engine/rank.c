@@ -17,7 +17,7 @@ static int invariant(const zp_rank *r)
   ZP_INVARIANT(r->err, r->rank, r->lay.first_param >= 0 && r->lay.n_params >= 0);
   ZP_INVARIANT(r->err, r->rank, r->lay.first_param + r->lay.n_params <= r->cfg->n_params);
   ZP_INVARIANT(r->err, r->rank, r->act_slots >= 1 && r->act_slots <= r->cfg->micro_batches);
-  ZP_INVARIANT(r->err, r->rank, r->step >= 0 && r->nonfinite >= 0 && r->bad_loss >= 0);
+  ZP_INVARIANT(r->err, r->rank, r->step >= 0 && r->stats.bad_loss >= 0);
   ZP_INVARIANT(r->err, r->rank, r->scaler.log2_scale >= -126 && r->scaler.log2_scale <= 126);
   return ZP_OK;
 }
@@ -25,10 +25,7 @@ static int invariant(const zp_rank *r)
 /* A window starts from nothing. STEP-4 */
 static void begin_window(zp_rank *r)
 {
-  zp_sumsq_clear(&r->squares);
-  memset(r->loss, 0, sizeof r->loss);
-  r->nonfinite = 0;
-  r->bad_loss = 0;
+  zp_statistics_clear(&r->stats);
   r->result.skipped = 0;
 }
 

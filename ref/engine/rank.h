@@ -12,10 +12,10 @@
 #include "../base/error.h"
 #include "../comm/block.h"
 #include "../comm/comm.h"
-#include "../num/exact.h"
 #include "../plan/program.h"
 #include "hyper.h"
 #include "ledger.h"
+#include "statistics.h"
 #include "store.h"
 #include "window.h"
 #include "workload.h"
@@ -96,9 +96,7 @@ struct zp_rank {
   void *scratch_send, *scratch_recv;
   void *partial; /* what a sum over tp sends; with sequence parallelism only */
   /* statistics and state */
-  zp_sumsq squares;
-  int64_t nonfinite, bad_loss;
-  int64_t loss[ZP_LIMBS];
+  zp_statistics stats; /* of the window so far */
   int64_t stats_out[ZP_STATS], stats_in[ZP_STATS];
   zp_scaler scaler;
   zp_optim_state *optim; /* [cfg->optgroups] */

@@ -9,7 +9,6 @@
 #include "../num/ordered.h"
 #include "../num/packed.h"
 #include "../num/value.h"
-#include "count.h"
 #include "rank_internal.h"
 
 /* Adds run `in` of a gradient to fp32 or limb sums; `first` assigns. RED-4 */
@@ -57,7 +56,7 @@ static void run_add(zp_rank *r, const zp_op *op)
   zp_range p = whole;
   p.count = zp_block_own(&r->block, op->param, op->offset, whole.count);
   if (grad && r->cfg->reduce == ZP_EXACT) /* limbs hold finite values only. STAT-3 */
-    r->nonfinite += nonfinite(dtype, grad, op->offset, p.count);
+    zp_statistics_nonfinite(&r->stats, nonfinite(dtype, grad, op->offset, p.count));
   if (r->cfg->stage < 2) {
     add_window(r, dtype, grad, op->offset, p, r->flat[op->flat].window, op->mb == 0);
     return;
@@ -66,17 +65,6 @@ static void run_add(zp_rank *r, const zp_op *op)
   if (grad) memcpy(to, (const char *)grad + op->offset * size, (size_t)(p.count * size));
   else memset(to, 0, (size_t)(p.count * size));
   memset(to + p.count * size, 0, (size_t)((whole.count - p.count) * size));
-}
-
-/* Squares of the elements in this rank's part of bucket b that it counts; of several replicas,
- * block 0 does. STAT-2 */
-static void count_squares(zp_rank *r, int32_t k, int64_t b)
-{
-  const zp_range p = zp_rank_owned(r, k, b);
-  const float *mean = zp_held_of(r, k, b, ZP_WHAT_GRADIENT) + (p.at - zp_rank_range(r, k, b).at);
-  if (r->block.index != 0) return;
-  zp_count_squares(&r->block.cfg, &r->lay, r->counts, k, p.flat, p.flat + p.count,
-                   (const uint32_t *)(const void *)mean, &r->squares);
 }
 
 /* In place, in blocks that stay in the cache. RED-4 */
@@ -118,8 +106,8 @@ static void run_mean(zp_rank *r, const zp_op *op)
   } else {
     mean_in_place(mean, divisor, n);
   }
-  r->nonfinite += nonfinite(ZP_F32, mean, 0, n);
-  count_squares(r, op->flat, op->bucket);
+  zp_statistics_mean(&r->block.cfg, &r->lay, r->counts, r->block.at, r->block.index, op->flat,
+                     op->bucket, (const uint32_t *)(const void *)mean, &r->stats);
 }
 
 uint64_t zp_rank_digest(const zp_rank *r)

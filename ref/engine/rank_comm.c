@@ -179,15 +179,7 @@ static void request_replica(zp_rank *r, const zp_op *op)
 
 static void request_statistics(zp_rank *r)
 {
-  int64_t squares[ZP_SQ_LIMBS];
-  zp_sumsq_limbs(&r->squares, squares);
-  zp_val_normalise(r->loss, 1);
-  memcpy(r->stats_out + ZP_STAT_SQUARES, squares, sizeof squares);
-  memcpy(r->stats_out + ZP_STAT_LOSS, r->loss, sizeof r->loss);
-  /* a flag: counts of all ranks could add up to 2^64, which is 0 (STAT-3) */
-  r->stats_out[ZP_STAT_NONFINITE] = r->nonfinite != 0;
-  r->stats_out[ZP_STAT_BAD_LOSS] = r->bad_loss;
-  zp_agree_words(zp_rank_digest(r), r->rank, r->stats_out + ZP_STAT_AGREE);
+  zp_statistics_vector(&r->stats, zp_rank_digest(r), r->rank, r->stats_out);
   r->request.send = r->stats_out;
   r->request.recv = r->stats_in;
 }

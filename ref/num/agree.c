@@ -11,7 +11,7 @@
     terminates \true; exits \false;
     assigns words[k], words[k + 4], words[k + 8], words[k + 12];
     ensures word: words[k] == word;
-    ensures square: words[k + 4] == Square(word);
+    ensures square: words[k + 4] == WordSquare(word);
     ensures first: words[k + 8] == (rank == 0 ? word : 0);
     ensures moment: words[k + 12] == PerRank(rank, word);
 */

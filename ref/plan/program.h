@@ -124,10 +124,7 @@ enum { ZP_LIMBS = 9 };
 
 #include "../../spec/acsl/step_where.h"
 
-#include "../../spec/acsl/op_init.h"
-#include "../../spec/acsl/op_save.h"
-#include "../../spec/acsl/op_slot.h"
-#include "../../spec/acsl/op_tail.h"
+#include "../../spec/acsl/op_of.h"
 
 /* 1 if entry j has storage of its own on its stage. Only further uses of a tied key on the same
  * stage have none: they share the storage of the key's last entry there. j must be an entry of a
@@ -183,16 +180,13 @@ int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phas
     ensures save: phase == ZP_PHASE_SAVE ==> \result ==
         (SaveNeed{Pre}(cfg, lay, at.dp, at.tp) <= cap ? SaveNeed{Pre}(cfg, lay, at.dp, at.tp) : -1);
     ensures load: phase == ZP_PHASE_LOAD ==> \result == (3 <= cap ? 3 : -1);
+    ensures op_of: 0 <= \result ==>
+        OpsOf{Pre,Post}(ops, \result, cfg, lay, phase, at.dp, at.tp);
     ensures clock: 0 <= \result ==> Increasing(ops, \result);
     ensures init_ledger: phase == ZP_PHASE_INIT && 0 <= \result ==>
         \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, \result, g, key, stepped) == InitLedger{Pre}(cfg, \old(lay->stage),
             \old(lay->first_param), \old(lay->n_params), g, key);
-    ensures init_creations: phase == ZP_PHASE_INIT && 0 <= \result ==>
-        CreationOps(ops, 5 + \old(cfg->tied_keys));
-    ensures init_ops: phase == ZP_PHASE_INIT && 0 <= \result ==>
-        FirstOps{Pre,Post}(ops, 5 + \old(cfg->tied_keys), cfg, at.pp, \old(lay->first_param),
-          \old(lay->n_params));
     ensures step_ledger: phase == ZP_PHASE_STEP && 0 <= \result ==>
         \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, \result, g, key, stepped) == StepLedger{Pre}(cfg, lay, g, key, stepped);
@@ -208,20 +202,11 @@ int64_t zp_program_need(const zp_config *cfg, const zp_layout *lay, int32_t phas
           StepReduced{Pre}(cfg, at.pp, k, b, m);
     ensures step_decided: phase == ZP_PHASE_STEP && 0 <= \result ==>
         DecidedAt(ops, \result, StepDecides{Pre}(cfg, lay));
-    ensures step_slots: phase == ZP_PHASE_STEP && 0 <= \result ==>
-        SlotsOps{Pre,Post}(ops, PipeLen{Pre}(cfg, lay), cfg, lay, SlotsOf{Pre}(cfg));
-    ensures step_tail: phase == ZP_PHASE_STEP && 0 <= \result ==>
-        TailOps{Pre,Post}(ops, PipeLen{Pre}(cfg, lay), \result, \old(lay->flat),
-          \old(lay->n_flats), \old(cfg->tied_keys), \old(cfg->stage), \old(cfg->reduce),
-          \old(cfg->precision), SlotsOf{Pre}(cfg));
     ensures step_gradients: phase == ZP_PHASE_STEP && 0 <= \result ==>
         GradientOps{Pre,Post}(cfg, lay, ops, 0, \result);
     ensures save_ledger: phase == ZP_PHASE_SAVE && 0 <= \result ==>
         \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, \result, g, key, stepped) == SaveLedger{Pre}(cfg, lay, g);
-    ensures save_ops: phase == ZP_PHASE_SAVE && 0 <= \result ==>
-        SaveOps{Pre,Post}(ops, \result, cfg, lay, at.dp, at.tp);
-    ensures load_ops: phase == ZP_PHASE_LOAD && 0 <= \result ==> LoadOps(ops);
     ensures load_ledger: phase == ZP_PHASE_LOAD && 0 <= \result ==>
         \forall integer g, key, stepped; HasLedger(g) ==>
           LedgerOf(ops, \result, g, key, stepped) == LoadLedger(g); */

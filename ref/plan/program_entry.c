@@ -4,6 +4,8 @@
 
 #include "../../spec/acsl/step_lemmas.h"
 
+#include "../../spec/acsl/op_is_lemmas.h"
+
 #include "../../spec/acsl/step_where_entry.h"
 
 /* Inside a slot, for the entry with backward index x (0: the stage's last) and bucket b: ADD at (x
@@ -29,7 +31,9 @@ static int32_t bucket_slot(int64_t mb, int64_t buckets, int64_t b)
     terminates \true; exits \false;
     assigns \nothing;
     ensures kind: \result.kind == ZP_OP_ADD && \result.what == ZP_WHAT_NONE;
-    ensures local: \result.group == -1 && \result.key == -1 && \result.if_stepped == 0;
+    ensures local: \result.group == -1 && \result.key == -1 && \result.if_stepped == 0 &&
+        \result.dtype == -1 && \result.redop == ZP_RED_NONE && \result.root == -1 &&
+        \result.recv_mb == -1;
     ensures where: \result.flat == a.k && \result.param == a.param && \result.mb == a.mb &&
         \result.bucket == b;
     ensures run: \result.offset == RunFrom(a.flat.capacity, a.from, b) - a.from &&
@@ -60,7 +64,8 @@ static zp_op add_op(zp_arrival a, int64_t b)
     assigns \nothing;
     ensures kind: \result.kind == ReduceKind(a.stage) && \result.what == ZP_WHAT_GRADIENT;
     ensures group: \result.group == a.flat.group && \result.key == -1 && \result.root == -1 &&
-        \result.if_stepped == 0;
+        \result.if_stepped == 0 && \result.param == -1 && \result.recv_mb == -1 &&
+        \result.offset == 0;
     ensures where: \result.flat == a.k && \result.mb == a.mb && \result.bucket == b;
     ensures count: \result.count == ReduceCount(a.stage, a.reduce, a.flat.numel, a.flat.capacity,
         a.flat.members, a.flat.align, b);
@@ -108,7 +113,9 @@ static zp_op reduce_op(zp_arrival a, int64_t b)
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
-    ensures where: ArrivalAdd(a, ops + n) && ops[n].bucket == b; */
+    ensures where: ArrivalAdd(a, ops + n) && ops[n].bucket == b;
+    ensures op: ArrivalAddition(ops + n, a, b);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_add(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
 {
   return zp_emit(ops, n, add_op(a, b));
@@ -134,7 +141,9 @@ static int64_t put_add(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (k == a.k && c == b && m == a.mb ? 1 : 0);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
-    ensures where: ArrivalReduction(a, ops + n) && ops[n].bucket == b; */
+    ensures where: ArrivalReduction(a, ops + n) && ops[n].bucket == b;
+    ensures op: ArrivalReduced(ops + n, a, b);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_reduction(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
 {
   return zp_emit(ops, n, reduce_op(a, b));
@@ -162,11 +171,18 @@ static int64_t put_reduction(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (k == a.k && c == b && m == a.mb ? 1 : 0);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
-    ensures where: ArrivalOps(a, b + 1, ops, n, \result); */
+    ensures where: ArrivalOps(a, b + 1, ops, n, \result);
+    ensures pair: ArrivalAddition(ops + n, a, b) && ArrivalReduced(ops + (n + 1), a, b);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_last(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
 {
   const int64_t after = put_add(a, b, ops, n);
-  return put_reduction(a, b, ops, after);
+  //@ ghost Between: ;
+  const int64_t end = put_reduction(a, b, ops, after);
+  //@ assert same: SameOp{Between,Here}(ops + n);
+  //@ assert first: ArrivalAdd(a, ops + n) && ops[n].bucket == b;
+  //@ assert second: ArrivalReduction(a, ops + (n + 1)) && ops[n + 1].bucket == b;
+  return end;
 }
 
 /* Appends the entry's runs in the buckets b0 … b1-1, each of which is the bucket's last, and the
@@ -196,7 +212,9 @@ static int64_t put_last(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
         Reduced{Pre}(ops, n, k, c, m) +
         (k == a.k && m == a.mb && b0 <= c && c < b1 ? 1 : 0);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
-    ensures where: ArrivalOps(a, b1, ops, n, \result); */
+    ensures where: ArrivalOps(a, b1, ops, n, \result);
+    ensures pairs: ArrivalPairs(ops, n, \result, a, b0);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: b0 <= b <= b1;
@@ -217,15 +235,18 @@ static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
         (k == a.k && m == a.mb && b0 <= c && c < b ? 1 : 0);
       loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
       loop invariant where: ArrivalOps(a, b, ops, \at(n, Pre), n);
+      loop invariant pairs: ArrivalPairs(ops, \at(n, Pre), n, a, b0);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + 2 * (b1 - b0) - 1];
       loop variant b1 - b; */
   for (int64_t b = b0; b < b1; b++) {
     //@ ghost Before: ;
     const int64_t next = put_last(a, b, ops, n);
-    //@ assert ids: SameIds{Before,Here}(ops, \at(n, Pre), n);
-    //@ assert micros: SameMicros{Before,Here}(ops, \at(n, Pre), n);
-    //@ assert clocks: SameClocks{Before,Here}(ops, \at(n, Pre), n);
+    //@ assert same: SameOps{Before,Here}(ops, n);
     //@ assert where: ArrivalOps(a, b, ops, \at(n, Pre), n);
+    //@ assert old: ArrivalPairs(ops, \at(n, Pre), n, a, b0);
+    //@ assert pair: NextPair(ops, \at(n, Pre), n, next, a, b0, b);
+    //@ assert pairs: ArrivalPairs(ops, \at(n, Pre), next, a, b0);
     n = next;
   }
   return n;
@@ -254,7 +275,9 @@ static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
     ensures reductions: \forall integer k, c, m;
         Reduced(ops, \result, k, c, m) == Reduced{Pre}(ops, n, k, c, m);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
-    ensures where: ArrivalOps(a, b0, ops, n, \result); */
+    ensures where: ArrivalOps(a, b0, ops, n, \result);
+    ensures additions: ArrivalAdditions(ops, n, \result, a, b0);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_open(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_t n)
 {
   /*@ loop invariant range: b0 <= b <= b1;
@@ -272,15 +295,17 @@ static int64_t put_open(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
         Reduced(ops, n, k, c, m) == Reduced{Pre}(ops, \at(n, Pre), k, c, m);
       loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
       loop invariant where: ArrivalOps(a, b0, ops, \at(n, Pre), n);
+      loop invariant additions: ArrivalAdditions(ops, \at(n, Pre), n, a, b0);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop assigns b, n, ops[\at(n, Pre) .. \at(n, Pre) + (b1 - b0) - 1];
       loop variant b1 - b; */
   for (int64_t b = b0; b < b1; b++) {
     //@ ghost Before: ;
     const int64_t next = put_add(a, b, ops, n);
-    //@ assert ids: SameIds{Before,Here}(ops, \at(n, Pre), n);
-    //@ assert micros: SameMicros{Before,Here}(ops, \at(n, Pre), n);
-    //@ assert clocks: SameClocks{Before,Here}(ops, \at(n, Pre), n);
+    //@ assert same: SameOps{Before,Here}(ops, n);
     //@ assert where: ArrivalOps(a, b0, ops, \at(n, Pre), n);
+    //@ assert old: ArrivalAdditions(ops, \at(n, Pre), n, a, b0);
+    //@ assert additions: ArrivalAdditions(ops, \at(n, Pre), next, a, b0);
     n = next;
   }
   return n;
@@ -326,7 +351,9 @@ static int64_t last_reduced(zp_arrival a)
         Reduced{Pre}(ops, n, k, c, m) + (k == a.k && m == a.mb &&
           FirstBucket(a.flat.capacity, a.from) <= c && c < ArrivalLast(a) ? 1 : 0);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
-    ensures where: ArrivalOps(a, ArrivalLast(a), ops, n, \result); */
+    ensures where: ArrivalOps(a, ArrivalLast(a), ops, n, \result);
+    ensures runs: ArrivalRuns(ops, n, a);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
 {
   const int64_t first = a.from / a.flat.capacity, last = last_reduced(a);
@@ -339,10 +366,10 @@ static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
   //@ ghost Before: ;
   const int64_t end = put_open(a, last, stop, ops, full);
   //@ assert plain: PlainOps(ops, n, full) && Placed(ops, n, full);
-  //@ assert ids: SameIds{Before,Here}(ops, n, full);
-  //@ assert micros: SameMicros{Before,Here}(ops, n, full);
-  //@ assert clocks: SameClocks{Before,Here}(ops, n, full);
+  //@ assert same: SameOps{Before,Here}(ops, full);
   //@ assert where: ArrivalOps(a, last, ops, n, full);
+  //@ assert pairs: ArrivalPairs(ops, n, full, a, first);
+  //@ assert runs: ArrivalRuns(ops, n, a);
   return end;
 }
 

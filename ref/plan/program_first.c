@@ -39,6 +39,8 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key)
   for (int32_t i = lay->n_params - 1; i >= 0; i--) {
     const int32_t j = lay->first_param + i;
     //@ assert here: cfg->params[j].stage == lay->stage;
+    /*@ assert last: cfg->params[j].tied == key ==>
+          LastWithKey(cfg, lay->first_param, lay->n_params, key, lay->first_param + i); */
     if (cfg->params[j].tied == key) return i;
   }
   /*@ assert none: \forall integer j; 0 <= j < cfg->n_params ==>
@@ -103,6 +105,7 @@ int64_t zp_put_tied_value(const zp_config *cfg, const zp_layout *lay, int32_t x,
 {
   const int32_t i = zp_holder_of(cfg, lay, x);
   if (i < 0) return n;
+  //@ assert last: LastWithKey(cfg, lay->first_param, lay->n_params, x, lay->first_param + i);
   //@ assert is: IsKey(cfg, lay->first_param + i, x) == 1;
   /*@ assert same: \forall integer h; 0 <= h < cfg->n_params ==>
         IsKey(cfg, h, x) == 0 || NumelAt(cfg, h) == NumelAt(cfg, lay->first_param + i); */

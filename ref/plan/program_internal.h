@@ -23,7 +23,7 @@ enum {
     assigns \nothing;
     ensures none: \result == -1 <==> On(cfg, key, lay->stage) == 0;
     ensures some: \result != -1 ==> On(cfg, key, lay->stage) == 1 && 0 <= \result < lay->n_params &&
-        cfg->params[lay->first_param + \result].tied == key; */
+        LastWithKey(cfg, lay->first_param, lay->n_params, key, lay->first_param + \result); */
 int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key);
 
 /* Each zp_put_*_value appends at most one op, for a tied key or entry of the stage, to the first n

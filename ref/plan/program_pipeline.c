@@ -14,6 +14,8 @@
 
 #include "../../spec/acsl/op_slot_lemmas.h"
 
+#include "../../spec/acsl/op_gradient_lemmas.h"
+
 #include "../../spec/acsl/op_slots_lemmas.h"
 
 /* The gradients of the stage's entries, in backward order, of micro-batch mb in slot t. cfg and lay
@@ -43,7 +45,9 @@
     ensures reductions: \forall integer k, c, m; Reduced(ops, \result, k, c, m) ==
         Reduced{Pre}(ops, n, k, c, m) + (m == mb ? MicroDone{Pre}(cfg, lay, mb, k, c) : 0);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
-    ensures gradients: BackwardOps{Pre,Post}(cfg, lay, mb, t, ops, n, \result); */
+    ensures gradients: BackwardOps{Pre,Post}(cfg, lay, mb, t, ops, n, \result);
+    ensures ops: GradientsAt{Pre,Post}(ops, n, cfg, lay, mb, t, \old(lay->n_params));
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t mb, int64_t t,
                            zp_op *ops, int64_t n)
 {
@@ -68,6 +72,8 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
           RawBackDone{Pre}(cfg, lay, x, k, c) : 0);
       loop invariant plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
       loop invariant gradients: BackwardOps{Pre,Here}(cfg, lay, mb, t, ops, \at(n, Pre), n);
+      loop invariant ops: GradientsAt{Pre,Here}(ops, \at(n, Pre), cfg, lay, mb, t, x);
+      loop invariant stays: SameOps{Pre,Here}(ops, \at(n, Pre));
       loop assigns x, n, ops[\at(n, Pre) .. \at(n, Pre) + MicroLen{Pre}(cfg, lay, mb) - 1];
       loop variant entries - x; */
   for (int32_t x = 0; x < entries; x++) {
@@ -86,10 +92,16 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
           cfg->n_params, lay, lay->flat, lay->n_flats); */
     /*@ assert clear_spots: ClearOfSpots(ops + n, RawLen(cfg, lay, i, ReducesOn(cfg, mb)),
           lay->spot, lay->n_params); */
+    //@ ghost Between: ;
     const int64_t next = zp_put_nth(cfg, lay, i, mb, t, ops, n);
     //@ assert plain: PlainOps(ops, \at(n, Pre), n) && Placed(ops, \at(n, Pre), n);
     //@ assert before: BackwardOps{Pre,Here}(cfg, lay, mb, t, ops, \at(n, Pre), n);
     //@ assert entry: EntryOps{Pre,Here}(cfg, lay, i, mb, t, ops, n, next);
+    //@ assert old: GradientsAt{Pre,Here}(ops, \at(n, Pre), cfg, lay, mb, t, x);
+    //@ assert here: GradientAt{Between,Here}(ops, n, cfg, lay, i, mb, t);
+    //@ assert new: GradientAt{Pre,Here}(ops, n, cfg, lay, i, mb, t);
+    //@ assert next: NextBack{Pre,Here}(ops, \at(n, Pre), n, cfg, lay, mb, t, x, x + 1);
+    //@ assert ops: GradientsAt{Pre,Here}(ops, \at(n, Pre), cfg, lay, mb, t, x + 1);
     n = next;
   }
   /*@ assert done: \forall integer k, c; MicroDone{Pre}(cfg, lay, mb, k, c) ==
@@ -127,7 +139,11 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
         Reduced{Pre}(ops, n, k, c, m) + (0 <= m && m == BackwardOf{Pre}(cfg, lay, t) ?
           MicroDone{Pre}(cfg, lay, m, k, c) : 0);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
-    ensures gradients: GradientOps{Pre,Post}(cfg, lay, ops, n, \result); */
+    ensures gradients: GradientOps{Pre,Post}(cfg, lay, ops, n, \result);
+    ensures ops: 0 <= BackwardOf{Pre}(cfg, lay, t) ==>
+        GradientsAt{Pre,Post}(ops, n, cfg, lay, BackwardOf{Pre}(cfg, lay, t), t,
+          \old(lay->n_params));
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_gradients(const zp_config *cfg, const zp_layout *lay, zp_slot a, int64_t t,
                              zp_op *ops, int64_t n)
 {
@@ -168,8 +184,8 @@ static int64_t put_gradients(const zp_config *cfg, const zp_layout *lay, zp_slot
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures gradients: GradientOps{Pre,Post}(cfg, lay, ops, n, \result);
     ensures ops: SlotOps{Pre,Post}(ops, n, cfg, lay, t);
-    ensures stays: SameRun{Pre,Post}(ops, 0, n);
-    ensures still: SameOps{Pre,Post}(ops, n); */
+    ensures slot_gradients: SlotGradients{Pre,Post}(ops, n, cfg, lay, t);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 static int64_t put_slot(const zp_config *cfg, const zp_layout *lay, int64_t t, zp_op *ops,
                         int64_t n)
 {
@@ -184,30 +200,18 @@ static int64_t put_slot(const zp_config *cfg, const zp_layout *lay, int64_t t, z
         MicroLen{Pre}(cfg, lay, BackwardOf{Pre}(cfg, lay, t)); */
   /*@ assert apart: StepApart(ops, head, MicroLen(cfg, lay, BackwardOf(cfg, lay, t)), cfg,
         cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats, lay->spot, lay->n_params); */
+  /*@ assert same_back: BackwardOf(cfg, lay, t) == BackwardOf{Pre}(cfg, lay, t) &&
+        lay->n_params == \at(lay->n_params, Pre); */
   //@ ghost Between: ;
   const int64_t end = put_gradients(cfg, lay, a, t, ops, head);
-  /*@ assert heads: \forall integer p; 0 <= p < head ==>
-        ops[p].kind == \at(ops[p].kind, Between) && ops[p].what == \at(ops[p].what, Between) &&
-        ops[p].group == \at(ops[p].group, Between) && ops[p].key == \at(ops[p].key, Between) &&
-        ops[p].dtype == \at(ops[p].dtype, Between); */
-  /*@ assert places: \forall integer p; 0 <= p < head ==>
-        ops[p].redop == \at(ops[p].redop, Between) && ops[p].root == \at(ops[p].root, Between) &&
-        ops[p].flat == \at(ops[p].flat, Between) && ops[p].param == \at(ops[p].param, Between) &&
-        ops[p].slot == \at(ops[p].slot, Between) &&
-        ops[p].if_stepped == \at(ops[p].if_stepped, Between); */
-  /*@ assert sizes: \forall integer p; 0 <= p < head ==>
-        ops[p].mb == \at(ops[p].mb, Between) && ops[p].recv_mb == \at(ops[p].recv_mb, Between) &&
-        ops[p].bucket == \at(ops[p].bucket, Between) &&
-        ops[p].offset == \at(ops[p].offset, Between) &&
-        ops[p].count == \at(ops[p].count, Between); */
-  /*@ assert times: \forall integer p; 0 <= p < head ==>
-        ops[p].clock_t == \at(ops[p].clock_t, Between) &&
-        ops[p].clock_i == \at(ops[p].clock_i, Between); */
   //@ assert still: SameOps{Between,Here}(ops, head);
   //@ assert ops: SlotOps{Pre,Here}(ops, n, cfg, lay, t);
-  //@ assert ids: SameIds{Pre,Here}(ops, 0, n);
-  //@ assert micros: SameMicros{Pre,Here}(ops, 0, n);
-  //@ assert clocks: SameClocks{Pre,Here}(ops, 0, n);
+  /*@ assert here_gradients: 0 <= BackwardOf{Pre}(cfg, lay, t) ==>
+        GradientsAt{Between,Here}(ops, head, cfg, lay, BackwardOf{Pre}(cfg, lay, t), t,
+          \at(lay->n_params, Pre)); */
+  /*@ assert slot_gradients: 0 <= BackwardOf{Pre}(cfg, lay, t) ==>
+        GradientsAt{Pre,Here}(ops, head, cfg, lay, BackwardOf{Pre}(cfg, lay, t), t,
+          \at(lay->n_params, Pre)); */
   //@ assert quiet: NoGradients(ops, n, head);
   //@ assert gradients: GradientOps{Pre,Here}(cfg, lay, ops, head, end);
   return end;
@@ -250,7 +254,9 @@ int64_t zp_put_pipeline(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
     //@ assert old_slots: SlotsOps{Pre,Here}(ops, n, cfg, lay, t);
     //@ assert here: SlotOps{Between,Here}(ops, n, cfg, lay, t);
     //@ assert new_slot: SlotOps{Pre,Here}(ops, n, cfg, lay, t);
-    //@ assert inside: n + SlotHead{Pre}(cfg, lay, t) <= next;
+    //@ assert here_gradients: SlotGradients{Between,Here}(ops, n, cfg, lay, t);
+    //@ assert new_gradients: SlotGradients{Pre,Here}(ops, n, cfg, lay, t);
+    //@ assert inside: n + SlotLen{Pre}(cfg, lay, t) == next;
     //@ assert slots: SlotsOps{Pre,Here}(ops, next, cfg, lay, NextOf{Pre}(cfg, lay, t));
     //@ assert plain: PlainOps(ops, 0, n) && Placed(ops, 0, n);
     //@ assert before: GradientOps{Pre,Here}(cfg, lay, ops, 0, n);

@@ -34,14 +34,7 @@ static zp_op hop_op(int32_t kind, int32_t dtype, int32_t s, int32_t backward, in
   op.dtype = dtype;
   op.mb = send;
   op.recv_mb = recv;
-  /*@ assert with: op.kind == kind && op.group == ZP_GROUP_PP &&
-        op.root == (backward != 0 ? s + 1 : s - 1) && op.dtype == dtype && op.count == 0 &&
-        op.what == (backward != 0 ? ZP_WHAT_ACTIVATION : ZP_WHAT_ACTIVATION_GRADIENT) &&
-        op.mb == send && op.recv_mb == recv && op.clock_t == t && op.clock_i == clock_i; */
-  /*@ assert down: backward != 0 ==> \forall trace tr, integer peer; Link(tr, op, peer) ==
-        HopTrace(tr, s, backward, peer, kind, dtype, send, recv, t, clock_i); */
-  /*@ assert up: backward == 0 ==> \forall trace tr, integer peer; Link(tr, op, peer) ==
-        HopTrace(tr, s, backward, peer, kind, dtype, send, recv, t, clock_i); */
+  //@ assert hop: HopOp(op, kind, dtype, s, backward, send, recv, t, clock_i);
   return op;
 }
 
@@ -387,9 +380,6 @@ int64_t zp_put_nth(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
   /*@ assert clear_spots: ClearOfSpots(ops + n, RawLen(cfg, lay, i, ReducesOn(cfg, mb)),
         lay->spot, lay->n_params); */
   n = zp_put_one(cfg, lay, i, mb, t, ops, n);
-  //@ assert ids: SameIds{Pre,Here}(ops, 0, \at(n, Pre));
-  //@ assert micros: SameMicros{Pre,Here}(ops, 0, \at(n, Pre));
-  //@ assert clocks: SameClocks{Pre,Here}(ops, 0, \at(n, Pre));
   //@ assert scalars: SameScalars{Pre,Here}(cfg);
   //@ assert entries: KeptEntries{Pre,Here}(cfg);
   //@ assert stage: KeptStage{Pre,Here}(lay);

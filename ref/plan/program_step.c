@@ -10,6 +10,9 @@
 #include "../../spec/acsl/op_tail_lemmas.h"
 
 #include "../../spec/acsl/op_slot_lemmas.h"
+
+#include "../../spec/acsl/op_gradient_lemmas.h"
+
 #include "../../spec/acsl/step_whole.h"
 
 #include "../../spec/acsl/step_where_lemmas.h"
@@ -196,6 +199,8 @@ static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   //@ assert plain_means: PlainOps(ops, n, means);
   //@ assert placed_means: Placed(ops, n, means);
   //@ assert quiet: NoGradients(ops, n, means);
+  /*@ assert before: BeforeOps{Pre,Here}(ops, n, n + KeysLen{Pre}(a.flat, a.flats, a.keys), means,
+        decided, a.flat, a.flats, a.keys, a.stage, a.reduce, t); */
   return decided;
 }
 
@@ -221,8 +226,7 @@ static int64_t put_before(zp_tail a, int64_t t, zp_op *ops, int64_t n)
     ensures plain: PlainOps(ops, n, n + TailBefore{Pre}(a.flat, a.flats, a.keys) + 1);
     ensures placed: Placed(ops, n, \result);
     ensures quiet: NoGradients(ops, n, \result);
-    ensures stays: SameRun{Pre,Post}(ops, 0, n);
-    ensures still: SameOps{Pre,Post}(ops, n);
+    ensures stays: SameOps{Pre,Post}(ops, n);
     ensures decide: ops[n + TailBefore{Pre}(a.flat, a.flats, a.keys)].kind == ZP_OP_DECIDE; */
 static int64_t put_tail(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 {
@@ -250,9 +254,6 @@ static int64_t put_tail(zp_tail a, int64_t t, zp_op *ops, int64_t n)
   //@ assert plain_before: PlainOps(ops, n, before) && Placed(ops, n, before);
   //@ assert quiet: NoGradients(ops, n, before);
   //@ assert decides: ops[before - 1].kind == ZP_OP_DECIDE;
-  //@ assert ids: SameIds{Pre,Here}(ops, 0, n);
-  //@ assert micros: SameMicros{Pre,Here}(ops, 0, n);
-  //@ assert clocks: SameClocks{Pre,Here}(ops, 0, n);
   return updated;
 }
 
@@ -280,8 +281,9 @@ int64_t zp_put_step(const zp_config *cfg, const zp_layout *lay, zp_op *ops)
   //@ ghost Between: ;
   const int64_t all = put_tail(a, t, ops, pipe);
   /*@ assert there: TailOps{Between,Here}(ops, pipe, all, a.flat, a.flats, a.keys, a.stage,
-      a.reduce,
-        a.precision, t); */
+        a.reduce, a.precision, t); */
+  /*@ assert stays: TailStays{Pre,Between,Here}(ops, pipe, all, a.flat, a.flats, a.keys, a.stage,
+        a.reduce, a.precision, t); */
   /*@ assert tail_ops: TailOps{Pre,Here}(ops, pipe, all, a.flat, a.flats, a.keys, a.stage, a.reduce,
         a.precision, t); */
   //@ assert plain_pipe: PlainOps(ops, 0, pipe);

@@ -49,7 +49,9 @@ typedef struct zp_arrival {
         Reduced{Pre}(ops, n, k, c, m) +
         (m == mb && ReducesOn{Pre}(cfg, mb) == 1 ? RawDone{Pre}(cfg, lay, i, k, c) : 0);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
-    ensures gradients: EntryOps{Pre,Post}(cfg, lay, i, mb, t, ops, n, \result); */
+    ensures gradients: EntryOps{Pre,Post}(cfg, lay, i, mb, t, ops, n, \result);
+    ensures ops: GradientAt{Pre,Post}(ops, n, cfg, lay, i, mb, t);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 int64_t zp_put_one(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb, int64_t t,
                    zp_op *ops, int64_t n);
 
@@ -123,7 +125,8 @@ int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a,
         (m == mb && ReducesOn{Pre}(cfg, mb) == 1 ? RawDone{Pre}(cfg, lay, i, k, c) : 0);
     ensures plain: PlainOps(ops, n, \result) && Placed(ops, n, \result);
     ensures gradients: EntryOps{Pre,Post}(cfg, lay, i, mb, t, ops, n, \result);
-    ensures stays: SameRun{Pre,Post}(ops, 0, n); */
+    ensures ops: GradientAt{Pre,Post}(ops, n, cfg, lay, i, mb, t);
+    ensures stays: SameOps{Pre,Post}(ops, n); */
 int64_t zp_put_nth(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_t mb, int64_t t,
                    zp_op *ops, int64_t n);
 

@@ -18,7 +18,7 @@ static void check_contribution(zp_rank *r, const zp_op *op)
   if (op->kind != ZP_OP_ADD || !r->used[i]) return;
   const int32_t dtype = zp_block_gradients(&r->block, r->cfg->params[op->param].fp32);
   const int64_t n = r->cfg->params[op->param].numel;
-  r->nonfinite += dtype == ZP_F32    ? zp_nonfinite_f32(r->arrived[i], n)
+  r->stats.nonfinite += dtype == ZP_F32    ? zp_nonfinite_f32(r->arrived[i], n)
                   : dtype == ZP_BF16 ? zp_nonfinite_bf16(r->arrived[i], n)
                                      : zp_nonfinite_f16(r->arrived[i], n);
 }
@@ -26,14 +26,14 @@ static void check_contribution(zp_rank *r, const zp_op *op)
 static void before_local_overflow(void *ctx, zp_rank *r, zp_op *op)
 {
   zp_fault_state *f = ctx;
-  if (op->kind == ZP_OP_MEAN) f->nonfinite = r->nonfinite;
+  if (op->kind == ZP_OP_MEAN) f->nonfinite = r->stats.nonfinite;
 }
 
 /* What the reduction made infinite is not looked at. */
 static void after_local_overflow(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_fault_state *f = ctx;
-  if (op->kind == ZP_OP_MEAN) r->nonfinite = f->nonfinite;
+  if (op->kind == ZP_OP_MEAN) r->stats.nonfinite = f->nonfinite;
   check_contribution(r, op);
 }
 
@@ -43,7 +43,7 @@ static void before_sum_scale(void *ctx, zp_rank *r, zp_op *op)
   zp_fault_state *f = ctx;
   if (f->step != r->step && op->kind == ZP_OP_FORWARD) f->taken = 0;
   if (op->kind == ZP_OP_FORWARD) f->step = r->step;
-  if (op->kind < ZP_OP_FIRST_COMM) f->nonfinite = r->nonfinite;
+  if (op->kind < ZP_OP_FIRST_COMM) f->nonfinite = r->stats.nonfinite;
   if (op->kind == ZP_OP_DECIDE) f->scaler = r->scaler;
 }
 
@@ -53,7 +53,7 @@ static void after_sum_scale(void *ctx, zp_rank *r, const zp_op *op)
   zp_fault_state *f = ctx;
   check_contribution(r, op);
   if (op->kind < ZP_OP_FIRST_COMM && op->kind != ZP_OP_MEAN)
-    f->taken |= r->nonfinite > f->nonfinite;
+    f->taken |= r->stats.nonfinite > f->nonfinite;
   if (op->kind == ZP_OP_DECIDE && r->result.skipped && !f->taken) r->scaler = f->scaler;
 }
 
@@ -68,7 +68,7 @@ static void after_clamped_sum(void *ctx, zp_rank *r, const zp_op *op)
   float *mean = zp_fault_means(r, op);
   for (int64_t i = 0; i < n; i++)
     if (isinf(mean[i])) mean[i] = copysignf(FLT_MAX, mean[i]);
-  r->nonfinite = 0;
+  r->stats.nonfinite = 0;
 }
 
 /* ---- Learning rates -------------------------------------------------------------------------- */

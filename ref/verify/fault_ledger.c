@@ -152,7 +152,7 @@ static void inject_ds6714(zp_fault_state *f)
 static void before_fs179(void *ctx, zp_rank *r, zp_op *op)
 {
   (void)ctx;
-  if (op->kind == ZP_OP_DECIDE) r->stats_in[ZP_STAT_NONFINITE] = r->nonfinite;
+  if (op->kind == ZP_OP_DECIDE) r->stats_in[ZP_STAT_NONFINITE] = r->stats.nonfinite;
 }
 
 /* ---- Pipeline -------------------------------------------------------------------------------- */

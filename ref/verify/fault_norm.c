@@ -18,7 +18,7 @@ static void add_squares(zp_rank *r, const zp_op *op, int64_t from, int64_t n)
 {
   const float *mean = zp_fault_means(r, op) + from;
   if (r->block.index != 0) return; /* as the engine counts */
-  (void)zp_sumsq_add_f32(&r->squares, (const uint32_t *)(const void *)mean, n);
+  (void)zp_sumsq_add_f32(&r->stats.squares, (const uint32_t *)(const void *)mean, n);
 }
 
 /* ---- Counted too often, too seldom ----------------------------------------------------------- */
@@ -61,13 +61,13 @@ static void after_tied_shards(void *ctx, zp_rank *r, const zp_op *op)
 static void before_ml7452(void *ctx, zp_rank *r, zp_op *op)
 {
   zp_fault_state *f = ctx;
-  if (op->kind == ZP_OP_MEAN) f->squares = r->squares;
+  if (op->kind == ZP_OP_MEAN) f->squares = r->stats.squares;
 }
 
 static void after_ml7452(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_fault_state *f = ctx;
-  if (op->kind == ZP_OP_MEAN && r->at.tp > 0) r->squares = f->squares;
+  if (op->kind == ZP_OP_MEAN && r->at.tp > 0) r->stats.squares = f->squares;
 }
 
 static void after_pt88955(void *ctx, zp_rank *r, const zp_op *op)
@@ -136,7 +136,7 @@ static void recount(zp_rank *r, const zp_op *op, const uint8_t *counts, const fl
 static void keep_squares(void *ctx, zp_rank *r, zp_op *op)
 {
   zp_fault_state *f = ctx;
-  if (op->kind == ZP_OP_MEAN) f->squares = r->squares;
+  if (op->kind == ZP_OP_MEAN) f->squares = r->stats.squares;
 }
 
 /* Ranks of an expert-parallel group average their norms. */
@@ -148,8 +148,8 @@ static void after_ds5220(void *ctx, zp_rank *r, const zp_op *op)
   float *part = malloc((size_t)(p.count + 1) * sizeof *part);
   for (int64_t i = 0; part != NULL && i < p.count; i++)
     part[i] = zp_fault_means(r, op)[owned_from(r, op) + i] / (float)r->cfg->ep;
-  r->squares = f->squares;
-  if (part != NULL) recount(r, op, r->counts, part, &r->squares);
+  r->stats.squares = f->squares;
+  if (part != NULL) recount(r, op, r->counts, part, &r->stats.squares);
   free(part);
 }
 
@@ -168,11 +168,11 @@ static void after_fs517(void *ctx, zp_rank *r, const zp_op *op)
   const zp_range p = zp_rank_owned(r, op->flat, op->bucket);
   const void *sums = zp_fault_kept_sums(f, r, op);
   float *own = calloc((size_t)(p.count + 1), sizeof *own);
-  r->squares = f->squares;
+  r->stats.squares = f->squares;
   if (own == NULL) return;
   if (sums != NULL) mean_of(r, sums, owned_from(r, op), p.count, own);
   else zp_fault_no_memory(r);
-  recount(r, op, r->counts, own, &r->squares);
+  recount(r, op, r->counts, own, &r->stats.squares);
   free(own);
 }
 
@@ -194,7 +194,7 @@ static void before_ds7967(void *ctx, zp_rank *r, zp_op *op)
     return;
   }
   if (op->kind == ZP_OP_LOAD && op->mb == 0) zp_sumsq_clear(first);
-  if (statistics(op)) r->squares = *first;
+  if (statistics(op)) r->stats.squares = *first;
 }
 
 static void after_ds7967(void *ctx, zp_rank *r, const zp_op *op)
@@ -220,10 +220,10 @@ static void after_ds861(void *ctx, zp_rank *r, const zp_op *op)
   uint8_t *lines;
   if (op->kind != ZP_OP_MEAN) return;
   lines = malloc((size_t)r->lay.n_params + 1);
-  r->squares = f->squares;
+  r->stats.squares = f->squares;
   for (int32_t i = 0; lines != NULL && i < r->lay.n_params; i++)
     lines[i] = r->counts[i] && r->used[i];
-  if (lines != NULL) recount(r, op, lines, zp_fault_means(r, op) + owned_from(r, op), &r->squares);
+  if (lines != NULL) recount(r, op, lines, zp_fault_means(r, op) + owned_from(r, op), &r->stats.squares);
   free(lines);
 }
 
@@ -282,8 +282,8 @@ static void before_pt90028(void *ctx, zp_rank *r, zp_op *op)
   for (int32_t i = 0; i < 200; i++) root = 0.5f * (root + sum / root);
   if (sum == 0) root = 0;
   memcpy(&bits, &root, sizeof bits);
-  zp_sumsq_clear(&r->squares);
-  (void)zp_sumsq_add_f32(&r->squares, &bits, 1);
+  zp_sumsq_clear(&r->stats.squares);
+  (void)zp_sumsq_add_f32(&r->stats.squares, &bits, 1);
 }
 
 /* ---- The overflow flag ----------------------------------------------------------------------- */
@@ -291,7 +291,7 @@ static void before_pt90028(void *ctx, zp_rank *r, zp_op *op)
 static void before_ds5242(void *ctx, zp_rank *r, zp_op *op)
 {
   (void)ctx;
-  if (statistics(op)) r->nonfinite = 0; /* masked out by a multiplication with 0 */
+  if (statistics(op)) r->stats.nonfinite = 0; /* masked out by a multiplication with 0 */
 }
 
 static void after_ds416(void *ctx, zp_rank *r, const zp_op *op)

@@ -1,6 +1,5 @@
-/* The ops of INIT, one by one, in all fields: LEDG-4,
-    LEDG-5. F is where the configuration is read, O
- * the ops. */
+/* The ops of INIT, one by one, in all fields: LEDG-4, LEDG-5. F is where the configuration is read,
+ * O the ops. On, Replica and the numbers of values are in init_save.h. */
 #ifndef ZP_SPEC_ACSL_OP_INIT_H
 #define ZP_SPEC_ACSL_OP_INIT_H
 
@@ -21,9 +20,13 @@
       IsOp{O}(o, ZP_OP_BROADCAST, ZP_WHAT_PARAMETER, g, key,
         DtypeOf(Fp32At{F}(c, j), \at(c->precision, F)), ZP_RED_NONE, 0, -1, j, -1, 0, -1, -1, -1, 0,
         NumelAt{F}(c, j), t, i);
-    // Those of key x, if stage s, whose entries are f … f+m-1, holds it: of its entry there.
+    // j is the last of the entries f … f+m-1 that has key x.
+    predicate LastWithKey{F}(zp_config *c, integer f, integer m, integer x, integer j) =
+      f <= j < f + m && IsKey(c, j, x) == 1 &&
+      \forall integer i; j < i < f + m ==> IsKey(c, i, x) == 0;
+    // Those of key x, of the last entry with it: the one that holds it.
     predicate IsTiedFirst{F,O}(zp_op *o, zp_config *c, integer f, integer m, integer x) =
-      f <= \at(o->param, O) < f + m && IsKey{F}(c, \at(o->param, O), x) == 1 &&
+      LastWithKey{F}(c, f, m, x, \at(o->param, O)) &&
       IsFirst{F,O}(o, ZP_GROUP_TIED, x, c, \at(o->param, O), 1, x);
     // Those of entry j, the stage's y-th, over tp; and over its reduction group.
     predicate IsTpFirst{F,O}(zp_op *o, zp_config *c, integer j, integer y) =

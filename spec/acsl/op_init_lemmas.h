@@ -21,6 +21,9 @@
       0 <= j < \at(c->n_params, F) && IsDpFirst{G,O}(o, c, j, y) ==> IsDpFirst{F,O}(o, c, j, y);
     lemma TiedFirst_Op{F,A,B}: \forall zp_op *o, zp_config *c, integer f, m, x; SameOp{A,B}(o) &&
       IsTiedFirst{F,A}(o, c, f, m, x) ==> IsTiedFirst{F,B}(o, c, f, m, x);
+    lemma LastWithKey_Same{F,G}: \forall zp_config *c, integer f, m, x, j; Kept{F,G}(c) &&
+      0 <= f && f + m <= \at(c->n_params, F) && LastWithKey{G}(c, f, m, x, j) ==>
+      LastWithKey{F}(c, f, m, x, j);
     lemma TiedFirst_Same{F,G,O}: \forall zp_op *o, zp_config *c, integer f, m, x; Kept{F,G}(c) &&
       0 <= f && f + m <= \at(c->n_params, F) && IsTiedFirst{G,O}(o, c, f, m, x) ==>
       IsTiedFirst{F,O}(o, c, f, m, x);

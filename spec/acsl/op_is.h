@@ -1,9 +1,9 @@
 /* An op as a predicate of all its 18 fields: what the op at a place of a program is, no field left
- * open. Two ops that satisfy it with equal arguments are equal. LEDG-1, LEDG-3 */
+ * open. Two ops that satisfy IsOp with equal values are equal. LEDG-1, LEDG-3 */
 #ifndef ZP_SPEC_ACSL_OP_IS_H
 #define ZP_SPEC_ACSL_OP_IS_H
 
-/*@ // A communication of `count` elements; of nothing in particular: see the fields that follow.
+/*@ // Op o has these values in its 18 fields (zp_op in ref/plan/program.h).
     predicate IsOp{L}(zp_op *o, integer kind, integer what, integer group, integer key,
         integer dtype, integer redop, integer root, integer flat, integer param, integer slot,
         integer if_stepped, integer mb, integer recv_mb, integer bucket, integer offset,

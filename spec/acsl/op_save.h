@@ -1,13 +1,13 @@
-/* The ops of SAVE and LOAD, one by one, in all fields: CKPT-1,
-    CKPT-2. q and r count ops from 0; F is
- * where configuration and layout are read, O the ops. */
+/* The ops of SAVE and LOAD, one by one, in all fields: CKPT-1, CKPT-2. q and r count ops from 0; F
+ * is where configuration and layout are read, O the ops. SaveLen, SaveClock, Saves, Writes and
+ * FrozenLen are in init_save.h. */
 #ifndef ZP_SPEC_ACSL_OP_SAVE_H
 #define ZP_SPEC_ACSL_OP_SAVE_H
 
 #include "op_is.h"
 
-/* ---- One bucket b of flat group k, of n elements: its three states, each gathered (gathers 1) and
- * written (writer 1) by this rank or not ---- */
+/* ---- One bucket b of flat group k, of n elements: its three states, each gathered (gathers not 0)
+ * and written (writer not 0) by this rank or not ---- */
 /*@ predicate IsSaveGather{L}(zp_op *o, integer g, integer count, integer k, integer b,
         integer state, integer clock) =
       IsOp(o, ZP_OP_GATHER, ZP_WHAT_MASTER + state, g, -1, ZP_F32, ZP_RED_NONE, 0, k, -1, -1, 0, -1,

@@ -1,8 +1,9 @@
-/* The ops of one slot of the pipeline before its gradients, in all fields: STEP-2, STEP-3, PIPE-2,
- * PIPE-3, PIPE-4, PIPE-6. */
+/* The ops of one slot of the pipeline, in all fields: STEP-2, STEP-3, PIPE-2, PIPE-3, PIPE-4,
+ * PIPE-6. Those of its gradients, which follow, are in op_gradient.h. */
 #ifndef ZP_SPEC_ACSL_OP_SLOT_H
 #define ZP_SPEC_ACSL_OP_SLOT_H
 
+#include "op_gradient.h"
 #include "op_is.h"
 
 /*@ // An exchange with the next stage in a backward slot, with the previous one in a forward slot.
@@ -11,7 +12,7 @@
       IsOp(o, kind, backward != 0 ? ZP_WHAT_ACTIVATION : ZP_WHAT_ACTIVATION_GRADIENT, ZP_GROUP_PP,
         -1, dtype, ZP_RED_NONE, backward != 0 ? s + 1 : s - 1, -1, -1, -1, 0, send, recv, -1, 0, 0,
         t, i);
-    // LOAD, FORWARD, BACKWARD or ARRIVED of micro-batch mb, whose activation is in slot `place`.
+    // FORWARD or BACKWARD of micro-batch mb with its activation slot; LOAD or ARRIVED, place -1.
     predicate IsMicro{L}(zp_op *o, integer kind, integer mb, integer place, integer t, integer i) =
       IsOp(o, kind, ZP_WHAT_NONE, -1, -1, -1, ZP_RED_NONE, -1, -1, -1, place, 0, mb, -1, -1, 0, 0,
         t, i);
@@ -39,13 +40,14 @@
     predicate SlotOps{F,O}(zp_op *ops, integer n, zp_config *c, zp_layout *lay, integer t) =
       HeadOps{O}(ops, n, \at(c->pp, F), \at(c->micro_batches, F), \at(lay->stage, F),
         \at(c->dynamic_shapes, F), t);
-    // The same of all slots that are not empty, from the stage's first to t - 1; all of their ops
-    // are before ops[n].
+    // All ops of all slots that are not empty, from the stage's first to t - 1; all of them are
+    // before ops[n]. The lengths leave no room for others.
     predicate SlotsOps{F,O}(zp_op *ops, integer n, zp_config *c, zp_layout *lay, integer t) =
       \forall integer u; \at(lay->stage, F) <= u < t && 0 < SlotHead{F}(c, lay, u) ==>
         0 <= SlotsLen{F}(c, lay, u) &&
-        SlotsLen{F}(c, lay, u) + SlotHead{F}(c, lay, u) <= n &&
-        SlotOps{F,O}(ops, SlotsLen{F}(c, lay, u), c, lay, u);
+        SlotsLen{F}(c, lay, u) + SlotLen{F}(c, lay, u) <= n &&
+        SlotOps{F,O}(ops, SlotsLen{F}(c, lay, u), c, lay, u) &&
+        SlotGradients{F,O}(ops, SlotsLen{F}(c, lay, u), c, lay, u);
 */
 
 #endif

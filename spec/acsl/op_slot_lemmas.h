@@ -2,9 +2,18 @@
 #ifndef ZP_SPEC_ACSL_OP_SLOT_LEMMAS_H
 #define ZP_SPEC_ACSL_OP_SLOT_LEMMAS_H
 
-/*@ lemma Hop_Frame{A,B}: \forall zp_op *ops, integer hi, p, kind, dtype, s, backward, send, recv,
-    t,
-      i; SameOps{A,B}(ops, hi) && 0 <= p < hi &&
+/*@ // An exchange of stage s with a neighbour is one hop of that link, and of no other.
+    predicate HopOp(zp_op op, integer kind, integer dtype, integer s, integer backward,
+        integer send, integer recv, integer t, integer i) =
+      op.kind == kind && op.group == ZP_GROUP_PP && op.dtype == dtype && op.count == 0 &&
+      op.root == (backward != 0 ? s + 1 : s - 1) &&
+      op.what == (backward != 0 ? ZP_WHAT_ACTIVATION : ZP_WHAT_ACTIVATION_GRADIENT) &&
+      op.mb == send && op.recv_mb == recv && op.clock_t == t && op.clock_i == i;
+    lemma Hop_Link: \forall trace tr, zp_op op, integer kind, dtype, s, backward, send, recv, t, i,
+      peer; HopOp(op, kind, dtype, s, backward, send, recv, t, i) ==> Link(tr, op, peer) ==
+        HopTrace(tr, s, backward, peer, kind, dtype, send, recv, t, i);
+    lemma Hop_Frame{A,B}: \forall zp_op *ops, integer hi, p, kind, dtype, s, backward, send, recv,
+      t, i; SameOps{A,B}(ops, hi) && 0 <= p < hi &&
       IsHop{A}(ops + p, kind, dtype, s, backward, send, recv, t, i) ==>
       IsHop{B}(ops + p, kind, dtype, s, backward, send, recv, t, i);
     lemma Micro_Frame{A,B}: \forall zp_op *ops, integer hi, p, kind, mb, place, t, i;
@@ -30,9 +39,6 @@
       integer t; 0 <= n && SameOps{A,B}(ops, hi) &&
       n + SlotHead{F}(c, lay, t) <= hi && SlotOps{F,A}(ops, n, c, lay, t) ==>
       SlotOps{F,B}(ops, n, c, lay, t);
-    lemma SlotsOps_Frame{F,A,B}: \forall zp_op *ops, integer n, zp_config *c, zp_layout *lay,
-      integer t; SameOps{A,B}(ops, n) &&
-      SlotsOps{F,A}(ops, n, c, lay, t) ==> SlotsOps{F,B}(ops, n, c, lay, t);
 */
 
 #endif

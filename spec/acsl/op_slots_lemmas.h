@@ -13,8 +13,9 @@
       integer t; StageFits{F}(c, lay) && n <= next && n == SlotsLen{F}(c, lay, t) && 0 <= n &&
       \at(lay->stage, F) <= t <
         EndSlot(\at(c->pp, F), \at(c->micro_batches, F), \at(lay->stage, F)) &&
-      n + SlotHead{F}(c, lay, t) <= next && SlotsOps{F,O}(ops, n, c, lay, t) &&
-      SlotOps{F,O}(ops, n, c, lay, t) ==> SlotsOps{F,O}(ops, next, c, lay, NextOf{F}(c, lay, t));
+      n + SlotLen{F}(c, lay, t) <= next && SlotsOps{F,O}(ops, n, c, lay, t) &&
+      SlotOps{F,O}(ops, n, c, lay, t) && SlotGradients{F,O}(ops, n, c, lay, t) ==>
+      SlotsOps{F,O}(ops, next, c, lay, NextOf{F}(c, lay, t));
     lemma SlotsOps_End{F,O}: \forall zp_op *ops, integer n, zp_config *c, zp_layout *lay;
       StageFits{F}(c, lay) && SlotsOps{F,O}(ops, n, c, lay,
         EndSlot(\at(c->pp, F), \at(c->micro_batches, F), \at(lay->stage, F))) ==>

@@ -155,12 +155,17 @@
 */
 
 /* All of it. */
-/*@ lemma TailOps_Before{F,O}: \forall zp_op *ops, integer lo, mid, hi, zp_flat *f, integer n, keys,
-      stage, exact, precision, t; lo <= mid <= hi && mid == lo + KeysLen{F}(f, n, keys) &&
+/*@ // Sums are at ops[lo … mid-1], means at ops[mid … hi-1], the decision's ops before ops[end].
+    predicate BeforeOps{F,O}(zp_op *ops, integer lo, integer mid, integer hi, integer end,
+        zp_flat *f, integer n, integer keys, integer stage, integer exact, integer t) =
+      lo <= mid <= hi && end == hi + 2 && mid == lo + KeysLen{F}(f, n, keys) &&
       hi == mid + Held{F}(f, n) && KeysOps{F,O}(ops, lo, mid, f, n, stage, exact, t, keys) &&
       MeansOps{F,O}(ops, mid, hi, f, t + 1, n) && IsStatistics{O}(ops + hi, t + 2) &&
-      IsDecision{O}(ops + (hi + 1), t + 2) ==>
-      TailOps{F,O}(ops, lo, hi + 2, f, n, keys, stage, exact, precision, t);
+      IsDecision{O}(ops + (hi + 1), t + 2);
+    lemma TailOps_Before{F,O}: \forall zp_op *ops, integer lo, mid, hi, end, zp_flat *f, integer n,
+      keys, stage, exact, precision, t;
+      BeforeOps{F,O}(ops, lo, mid, hi, end, f, n, keys, stage, exact, t) ==>
+      TailOps{F,O}(ops, lo, end, f, n, keys, stage, exact, precision, t);
     lemma TailOp_Update{F,O}: \forall zp_op *o, zp_flat *f, integer n, keys, stage, exact,
       precision, t, q, r; 0 <= r && 0 <= KeysLen{F}(f, n, keys) && 0 <= Held{F}(f, n) &&
       q == KeysLen{F}(f, n, keys) + Held{F}(f, n) + 2 + r &&
@@ -208,10 +213,13 @@
       0 <= q < TailLen{F}(stage, f, n, keys) &&
       TailOp{G,O}(o, f, n, keys, stage, exact, precision, t, q) ==>
       TailOp{F,O}(o, f, n, keys, stage, exact, precision, t, q);
+    predicate TailStays{F,G,O}(zp_op *ops, integer lo, integer hi, zp_flat *f, integer n,
+        integer keys, integer stage, integer exact, integer precision, integer t) =
+      SameFlats{F,G}(f, n) && 0 <= n && 0 <= keys && hi == lo + TailLen{F}(stage, f, n, keys) &&
+      TailOps{G,O}(ops, lo, hi, f, n, keys, stage, exact, precision, t);
     lemma TailOps_Same{F,G,O}: \forall zp_op *ops, integer lo, hi, zp_flat *f, integer n, keys,
-      stage, exact, precision, t; SameFlats{F,G}(f, n) && 0 <= n && 0 <= keys &&
-      hi == lo + TailLen{F}(stage, f, n, keys) &&
-      TailOps{G,O}(ops, lo, hi, f, n, keys, stage, exact, precision, t) ==>
+      stage, exact, precision, t;
+      TailStays{F,G,O}(ops, lo, hi, f, n, keys, stage, exact, precision, t) ==>
       TailOps{F,O}(ops, lo, hi, f, n, keys, stage, exact, precision, t);
     lemma TailOps_Frame{F,A,B}: \forall zp_op *ops, integer lo, hi, zp_flat *f, integer n, keys,
       stage, exact, precision, t; 0 <= lo && SameOps{A,B}(ops, hi) &&

@@ -38,8 +38,29 @@
     predicate ArrivalOfEntry{C}(zp_config *c, zp_layout *lay, integer i, zp_arrival a) =
       SpotTrained(lay, i) && a.k == lay->spot[i].flat && a.param == lay->first_param + i &&
       a.flat.numel == SpotNumel(lay, i) && a.flat.capacity == SpotCap(lay, i) &&
-      a.stage == c->stage && a.from == lay->spot[i].start && a.to == SpotTo(c, lay, i) &&
-      a.clock == SpotClock(lay, i);
+      a.flat.members == (lay->flat + a.k)->members && a.flat.align == (lay->flat + a.k)->align &&
+      a.flat.group == (lay->flat + a.k)->group &&
+      a.dtype == DtypeOf((lay->flat + a.k)->fp32, c->precision) &&
+      a.stage == c->stage && a.reduce == c->reduce && a.reduces == ReducesOn(c, a.mb) &&
+      a.from == lay->spot[i].start && a.to == SpotTo(c, lay, i) && a.clock == SpotClock(lay, i);
+*/
+
+/* ---- The same in all fields, by place ---- */
+/*@ predicate ArrivalAddition{L}(zp_op *o, zp_arrival a, integer b) =
+      IsAddition(o, a.stage, a.k, a.param, a.mb, a.flat.numel, a.flat.capacity, a.from, a.to, a.t,
+        a.clock, b);
+    predicate ArrivalReduced{L}(zp_op *o, zp_arrival a, integer b) =
+      IsReduced(o, a.stage, a.reduce, a.flat.group, a.dtype, a.k, a.mb, a.flat.numel,
+        a.flat.capacity, a.flat.members, a.flat.align, a.t, a.clock, b);
+    predicate ArrivalPairs{L}(zp_op *ops, integer lo, integer hi, zp_arrival a, integer b0) =
+      PairOps(ops, lo, hi, b0, a.stage, a.reduce, a.flat.group, a.dtype, a.k, a.param, a.mb,
+        a.flat.numel, a.flat.capacity, a.flat.members, a.flat.align, a.from, a.to, a.t, a.clock);
+    predicate ArrivalAdditions{L}(zp_op *ops, integer lo, integer hi, zp_arrival a, integer b0) =
+      AdditionOps(ops, lo, hi, b0, a.stage, a.k, a.param, a.mb, a.flat.numel, a.flat.capacity,
+        a.from, a.to, a.t, a.clock);
+    predicate ArrivalRuns{L}(zp_op *ops, integer lo, zp_arrival a) =
+      EntryRuns(ops, lo, a.reduces, a.stage, a.reduce, a.flat.group, a.dtype, a.k, a.param, a.mb,
+        a.flat.numel, a.flat.capacity, a.flat.members, a.flat.align, a.from, a.to, a.t, a.clock);
 */
 
 #endif

@@ -31,24 +31,6 @@
       p->kind != ZP_OP_ADD && p->what == ZP_WHAT_GRADIENT && OpIn(p, stage, k, clock, n, c, 1);
 */
 
-/* ---- Ops that do not change ---- */
-/*@ predicate SameIds{A,B}(zp_op *ops, integer lo, integer hi) =
-      \forall integer p; lo <= p < hi ==> \at(ops[p].kind, A) == \at(ops[p].kind, B) &&
-        \at(ops[p].what, A) == \at(ops[p].what, B) &&
-        \at(ops[p].flat, A) == \at(ops[p].flat, B) &&
-        \at(ops[p].param, A) == \at(ops[p].param, B) &&
-        \at(ops[p].slot, A) == \at(ops[p].slot, B);
-    predicate SameMicros{A,B}(zp_op *ops, integer lo, integer hi) =
-      \forall integer p; lo <= p < hi ==> \at(ops[p].mb, A) == \at(ops[p].mb, B) &&
-        \at(ops[p].bucket, A) == \at(ops[p].bucket, B);
-    predicate SameClocks{A,B}(zp_op *ops, integer lo, integer hi) =
-      \forall integer p; lo <= p < hi ==>
-        \at(ops[p].clock_t, A) == \at(ops[p].clock_t, B) &&
-        \at(ops[p].clock_i, A) == \at(ops[p].clock_i, B);
-    predicate SameRun{A,B}(zp_op *ops, integer lo, integer hi) =
-      SameIds{A,B}(ops, lo, hi) && SameMicros{A,B}(ops, lo, hi) && SameClocks{A,B}(ops, lo, hi);
-*/
-
 /* ---- Entry i of the stage ---- */
 /*@ logic integer SpotTo{C}(zp_config *c, zp_layout *lay, integer i) =
       lay->spot[i].start + c->params[lay->first_param + i].numel;

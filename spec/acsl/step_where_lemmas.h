@@ -14,7 +14,7 @@
       integer lo, hi; EntryOps{C,L}(c, lay, i, mb, t, ops, lo, hi) ==>
       BackwardOps{C,L}(c, lay, mb, t, ops, lo, hi);
     lemma Backward_Frame{C,A,B}: \forall zp_config *c, zp_layout *lay, integer mb, t, zp_op *ops,
-      integer from, lo, hi; from <= lo && SameRun{A,B}(ops, from, hi) &&
+      integer lo, hi; 0 <= lo && SameOps{A,B}(ops, hi) &&
       BackwardOps{C,A}(c, lay, mb, t, ops, lo, hi) ==> BackwardOps{C,B}(c, lay, mb, t, ops, lo, hi);
     lemma Backward_Join{C,L}: \forall zp_config *c, zp_layout *lay, integer mb, t, zp_op *ops,
       integer lo, mid, hi; BackwardOps{C,L}(c, lay, mb, t, ops, lo, mid) &&
@@ -29,7 +29,7 @@
 /*@ lemma Gradient_None{C,L}: \forall zp_config *c, zp_layout *lay, zp_op *ops, integer lo, hi;
       NoGradients{L}(ops, lo, hi) ==> GradientOps{C,L}(c, lay, ops, lo, hi);
     lemma Gradient_Frame{C,A,B}: \forall zp_config *c, zp_layout *lay, zp_op *ops, integer lo, hi;
-      SameRun{A,B}(ops, lo, hi) && GradientOps{C,A}(c, lay, ops, lo, hi) ==>
+      0 <= lo && SameOps{A,B}(ops, hi) && GradientOps{C,A}(c, lay, ops, lo, hi) ==>
       GradientOps{C,B}(c, lay, ops, lo, hi);
     lemma Gradient_Join{C,L}: \forall zp_config *c, zp_layout *lay, zp_op *ops,
       integer lo, mid, hi; GradientOps{C,L}(c, lay, ops, lo, mid) &&

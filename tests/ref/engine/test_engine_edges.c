@@ -6,7 +6,7 @@
 static void count_much(void *ctx, zp_rank *r, const zp_op *op)
 {
   (void)ctx;
-  if (op->kind == ZP_OP_ARRIVED) r->nonfinite = (int64_t)1 << 62; /* as 2^62 bad values would */
+  if (op->kind == ZP_OP_ARRIVED) zp_statistics_nonfinite(&r->stats, (int64_t)1 << 62);
 }
 
 /* Four ranks with 2^62 bad values each: a sum of counts would be 0. spec: STAT-3, STEP-6 */
