@@ -1,14 +1,15 @@
 #!/bin/sh
 # Compiles and checks the Coq proofs: proofs/coq/run.sh BUILD
 #
-# 1. coqc compiles every file. 2. Audit.v's output (definitions, statements, assumptions) equals
-# audit.expected, so no statement changes unnoticed. 3. Every theorem is closed under the global
-# context. 4. coqchk re-checks the compiled files, and the part of Coq's library that they use, with
-# its own small kernel. 5. Step 3 detects an injected axiom. Exits with 0 if all five checks pass.
+# 1. generate.py writes OpOf.v from the ACSL, and coqc compiles every file. 2. Audit.v's output
+# (definitions, statements, assumptions) equals audit.expected, so no statement changes unnoticed. 3.
+# Every theorem is closed under the global context. 4. coqchk re-checks the compiled files, and the
+# part of Coq's library that they use, with its own small kernel. 5. Step 3 detects an injected
+# axiom. Exits with 0 if all five checks pass.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}/coq
-files="Program NoDeadlock Schedule Run Needed Order"
+files="Program NoDeadlock Schedule Run Needed Order Op OpOf Plan"
 bad() { echo "coq: $1" >&2; exit 1; }
 
 command -v coqc >/dev/null || bad "coqc is missing: apt-get install coq"
@@ -16,6 +17,7 @@ mkdir -p "$build"
 rm -f "$build"/*.v* "$build"/.*.aux "$build"/*.glob "$build"/*.out "$build"/*.diff
 cp "$here"/*.v "$build"
 cd "$build"
+python3 "$here/generate.py" "$here/../.." >OpOf.v || bad "OpOf.v is not written"
 coqc --version | head -1
 if grep -nE '^ *(Axiom|Parameter|Conjecture|Admitted|Unset (Guard|Positivity|Universe))|admit\.' \
   $(for f in $files; do echo "$f.v"; done); then bad "the lines above assume instead of proving"; fi
