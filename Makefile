@@ -44,7 +44,7 @@ PACKAGES_TEST := $(PACKAGES_RUN) clang libclang-rt-dev clang-format shellcheck l
 WITH_LIBRARIES = PATH="$$(python3 -c 'import jinja2, jsonschema' 2>/dev/null || \
   echo /usr/bin:)$$PATH"
 # Versions are pinned in proofs/units.toml.
-PACKAGES_PROVE := gcc libc6-dev python3 frama-c-base why3 z3 cvc4 cvc5 coq spin
+PACKAGES_PROVE := gcc libc6-dev python3 frama-c-base why3 z3 cvc4 cvc5 coq spin libzarith-ocaml-dev
 
 # Renders the page of the conformance suite in a test.
 PACKAGES_PAGE := chromium

@@ -242,3 +242,8 @@ Definition program (cfg : config) (lay : layout) (p : phase) (a : coord) : list 
 (* The same from the configuration alone. *)
 Definition program_of (cfg : config) (p : phase) (a : coord) : list op :=
   program cfg (layout_of cfg (a_pp a)) p a.
+
+(* Only SAVE depends on the dp and tp index. *)
+Lemma same_for_all_ranks : forall cfg lay p a b,
+  p <> Save -> program cfg lay p a = program cfg lay p b.
+Proof. intros cfg lay [] a b H; simpl; congruence. Qed.

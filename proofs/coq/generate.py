@@ -15,6 +15,7 @@ definitions that WANTED lists, in this order:
 ACSL's division truncates, so / is Z.quot and % is Z.rem. Labels are dropped: the inputs do not
 change. A definition that is missing or uses anything else is an error.
 """
+
 import re
 import sys
 
@@ -23,19 +24,19 @@ WANTED = {
     "partition.h": "RoundUp Buckets BucketNumel BucketPadded Part Capacity",
     "config.h": "DtypeOf",
     "layout.h": "IsBelow EntriesBelow StageFirst StageEnd StageCount ClassOf Leader UsesBefore "
-                "HeadOf UseOf Opens FlatCount FlatAt FlatOf Brings FlatNumel StartOf Opener "
-                "GroupOf MembersOf",
+    "HeadOf UseOf Opens FlatCount FlatAt FlatOf Brings FlatNumel StartOf Opener "
+    "GroupOf MembersOf",
     "pipeline.h": "Slots Places ForwardTime BackwardTime BackwardSlot HalfOf ForwardAt BackwardAt "
-                  "Computed Received Sent",
+    "Computed Received Sent",
     "topology.h": "Mix World Rank Within Seen On CountOn StageBelow StageOf InGroup GroupSize "
-                  "GroupIndex GroupMember",
+    "GroupIndex GroupMember",
     "step_program.h": "FirstBucket StopBucket DoneBucket RunFrom RunTo ReduceKind ReduceDtype "
-                      "ReduceRedop ReduceCount BucketPlace MetaLen ReducesOn",
+    "ReduceRedop ReduceCount BucketPlace MetaLen ReducesOn",
     "step_fold.h": "Loads",
     "step_where.h": "CollectPlace SpotTo SpotNumel SpotCap SpotClock",
     "step_tail_fold.h": "SumClock UpdateClock TiedCount BucketsOf HeldOf Later PassOf HoldsKey",
     "init_save.h": "LaterUse LaterUses Holds IsKey Fp32At NumelAt Replica SaveClock Saves Writes "
-                   "WritesFrozen",
+    "WritesFrozen",
     "op_is.h": "IsLocal IsOnBucket IsAgreement",
     "op_slot.h": "IsHop IsMicro",
     "op_tail.h": "UpdatedBucket IsUpdate IsGather TiedOp MeanOp IsStatistics IsDecision",
@@ -52,10 +53,21 @@ STRUCTS = {
     "zp_layout": ("layout", "l_", {"flat": "[zp_flat]", "spot": "[zp_spot]"}),
 }
 TOKEN = re.compile(r"\\?[A-Za-z_]\w*|\d+|->|==>|==|!=|<=|>=|&&|\|\||\S")
-COMPARE = {"==": "({} =? {})", "!=": "negb ({} =? {})", "<": "({} <? {})", "<=": "({} <=? {})",
-           ">": "({1} <? {0})", ">=": "({1} <=? {0})"}
-ARITHMETIC = {"+": "({} + {})", "-": "({} - {})", "*": "({} * {})", "/": "(Z.quot {} {})",
-              "%": "(Z.rem {} {})"}
+COMPARE = {
+    "==": "({} =? {})",
+    "!=": "negb ({} =? {})",
+    "<": "({} <? {})",
+    "<=": "({} <=? {})",
+    ">": "({1} <? {0})",
+    ">=": "({1} <=? {0})",
+}
+ARITHMETIC = {
+    "+": "({} + {})",
+    "-": "({} - {})",
+    "*": "({} * {})",
+    "/": "(Z.quot {} {})",
+    "%": "(Z.rem {} {})",
+}
 
 
 def refuse(why):
@@ -84,7 +96,7 @@ class Definition:
         self.params = []
         if tokens[at] == "(":
             end = tokens.index(")", at)
-            for part in " ".join(tokens[at + 1:end]).split(" , "):
+            for part in " ".join(tokens[at + 1 : end]).split(" , "):
                 words = part.replace("*", "").split()
                 self.params.append((words[1], words[0]))
             at = end + 1
@@ -103,7 +115,7 @@ class Body:
         self.calls = set()
 
     def fail(self, why):
-        refuse(f"{self.d.name}: {why} near {' '.join(self.tokens[self.at - 4:self.at + 4])}")
+        refuse(f"{self.d.name}: {why} near {' '.join(self.tokens[self.at - 4 : self.at + 4])}")
 
     def peek(self):
         return self.tokens[self.at]
@@ -277,7 +289,7 @@ def binders(params):
 def recursive(tokens, d, known):
     """x <= K ? base : step, where each call of itself has x - 1 in the place of x."""
     body = Body(tokens, d.body, d, known)
-    x, sign, k, question = tokens[d.body:d.body + 4]
+    x, sign, k, question = tokens[d.body : d.body + 4]
     if sign != "<=" or not k.isdigit() or question != "?" or x not in body.types:
         refuse(f"{d.name} recurses, but does not start with x <= K ?")
     others = [p for p in d.params if p[0] != x]
@@ -300,18 +312,20 @@ def recursive(tokens, d, known):
     used = f"let {x} := Z.of_nat below + {int(k) + 1} in " if re.search(rf"\b{x}\b", step) else ""
     rest = "".join(f" {name}" for name, _ in others)
     steps = f"Z.to_nat ({x} - {k})" if k != "0" else f"Z.to_nat {x}"
-    return (f"Fixpoint {d.name}_n (count : nat) {binders(others)} : Z :=\n"
-            f"  match count with\n  | O => {base}\n"
-            f"  | Datatypes.S below => {used}{bare(step)}\n  end.\n"
-            f"Definition {d.name} {binders(d.params)} : Z :=\n"
-            f"  {d.name}_n ({steps}){rest}.")
+    return (
+        f"Fixpoint {d.name}_n (count : nat) {binders(others)} : Z :=\n"
+        f"  match count with\n  | O => {base}\n"
+        f"  | Datatypes.S below => {used}{bare(step)}\n  end.\n"
+        f"Definition {d.name} {binders(d.params)} : Z :=\n"
+        f"  {d.name}_n ({steps}){rest}."
+    )
 
 
 def translated(tokens, d, known):
     if d.body is None:
         refuse(f"{d.name} has no body")
     end = tokens.index(";", d.body)
-    if d.name in tokens[d.body:end]:
+    if d.name in tokens[d.body : end]:
         return recursive(tokens, d, known)
     body = Body(tokens, d.body, d, known)
     text, kind = body.expression()
@@ -349,7 +363,7 @@ def wrapped(text, width=100):
             if cut < 0:
                 break
             out.append(line[:cut])
-            line = " " * indent + line[cut + 1:]
+            line = " " * indent + line[cut + 1 :]
         out.append(line)
     return "\n".join(out)
 

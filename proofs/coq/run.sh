@@ -2,9 +2,9 @@
 # Compiles and checks the Coq proofs: proofs/coq/run.sh BUILD
 #
 # 1. generate.py writes OpOf.v from the ACSL, and coqc compiles every file. 2. Audit.v's output
-# (definitions, statements, assumptions) equals audit.expected, so no statement changes unnoticed. 3.
-# Every theorem is closed under the global context. 4. coqchk re-checks the compiled files, and the
-# part of Coq's library that they use, with its own small kernel. 5. Step 3 detects an injected
+# (definitions, statements, assumptions) equals audit.expected, so no statement changes unnoticed.
+# 3. Every theorem is closed under the global context. 4. coqchk re-checks the compiled files, and
+# the part of Coq's library that they use, with its own small kernel. 5. Step 3 detects an injected
 # axiom. Exits with 0 if all five checks pass.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
