@@ -65,21 +65,24 @@ Definition head_ops (S M s dynamic t : Z) : list op :=
 
 (* ---- STEP: the gradient of one entry in one micro-batch -------------------------------------- *)
 
-(* Adds the run in bucket b of entry j, which occupies from ... to - 1 of flat group f, number k,
-   and whose clocks start at `clock`, in slot t. Written from add_op in ref/plan/program_entry.c. *)
-Definition op_add (stage k j : Z) (f : flat) (from to mb t clock b : Z) : op :=
-  let c := f_capacity f in
-  Op ZP_OP_ADD ZP_WHAT_NONE (-1) (-1) (-1) ZP_RED_NONE (-1) k j
-    (CollectPlace stage mb (f_numel f) c b) 0 mb (-1) b (RunFrom c from b - from)
+(* Entry `param` occupies from ... to - 1 of flat group k, which has n elements, capacity c, d
+   members and alignment a; its clocks start at `clock`. These two ops are written from add_op and
+   reduce_op in ref/plan/program_entry.c, all others are generated. *)
+Definition op_addition (stage k param mb n c from to t clock b : Z) : op :=
+  Op ZP_OP_ADD ZP_WHAT_NONE (-1) (-1) (-1) ZP_RED_NONE (-1) k param
+    (CollectPlace stage mb n c b) 0 mb (-1) b (RunFrom c from b - from)
     (RunTo c to b - RunFrom c from b) t (clock + 2 * b).
+Definition op_reduced (stage exact group dtype k mb n c d a t clock b : Z) : op :=
+  Op (ReduceKind stage) ZP_WHAT_GRADIENT group (-1) (ReduceDtype stage exact dtype)
+    (ReduceRedop stage exact) (-1) k (-1) (CollectPlace stage mb n c b) 0 mb (-1) b 0
+    (ReduceCount stage exact n c d a b) t (clock + 2 * b + 1).
 
-(* Reduces bucket b after its last addition. Written from reduce_op in the same file. *)
+(* Adds the run in bucket b of flat group f, number k; and reduces b after its last addition. *)
+Definition op_add (stage k j : Z) (f : flat) (from to mb t clock b : Z) : op :=
+  op_addition stage k j mb (f_numel f) (f_capacity f) from to t clock b.
 Definition op_reduction (stage reduce dtype k : Z) (f : flat) (mb t clock b : Z) : op :=
-  let n := f_numel f in
-  let c := f_capacity f in
-  Op (ReduceKind stage) ZP_WHAT_GRADIENT (f_group f) (-1) (ReduceDtype stage reduce dtype)
-    (ReduceRedop stage reduce) (-1) k (-1) (CollectPlace stage mb n c b) 0 mb (-1) b 0
-    (ReduceCount stage reduce n c (f_members f) (f_align f) b) t (clock + 2 * b + 1).
+  op_reduced stage reduce (f_group f) dtype k mb (f_numel f) (f_capacity f) (f_members f)
+    (f_align f) t clock b.
 
 (* The buckets that the entry lies in; it completes those before DoneBucket. *)
 Definition gradient_ops (cfg : config) (k j : Z) (f : flat) (from to mb t clock : Z) : list op :=
@@ -228,15 +231,15 @@ Definition load_program : list op :=
 
 (* ---- All of them ----------------------------------------------------------------------------- *)
 
-Inductive phase := Init | Step | Save | Load.
+Inductive phase := PhaseInit | PhaseStep | PhaseSave | PhaseLoad.
 
 (* The program of the rank at a, whose stage's layout is lay. *)
 Definition program (cfg : config) (lay : layout) (p : phase) (a : coord) : list op :=
   match p with
-  | Init => init_program cfg lay
-  | Step => step_program cfg lay
-  | Save => save_program cfg lay a
-  | Load => load_program
+  | PhaseInit => init_program cfg lay
+  | PhaseStep => step_program cfg lay
+  | PhaseSave => save_program cfg lay a
+  | PhaseLoad => load_program
   end.
 
 (* The same from the configuration alone. *)
@@ -245,5 +248,5 @@ Definition program_of (cfg : config) (p : phase) (a : coord) : list op :=
 
 (* Only SAVE depends on the dp and tp index. *)
 Lemma same_for_all_ranks : forall cfg lay p a b,
-  p <> Save -> program cfg lay p a = program cfg lay p b.
+  p <> PhaseSave -> program cfg lay p a = program cfg lay p b.
 Proof. intros cfg lay [] a b H; simpl; congruence. Qed.

@@ -94,18 +94,18 @@ let compare_layout s lay =
   same_list (what ^ ", flat group") flat_fields lay.l_flat of_flat;
   same_list (what ^ ", spot") spot_fields lay.l_spot of_spot
 
-let phases = [ "INIT", Init; "STEP", Step; "SAVE", Save; "LOAD", Load ]
+let phases = [ "INIT", PhaseInit; "STEP", PhaseStep; "SAVE", PhaseSave; "LOAD", PhaseLoad ]
 let kinds = Array.make 64 0
 
 (* Counts an op of the program. *)
 let seen o = let k = Big.to_int o.o_kind in kinds.(k) <- kinds.(k) + 1
 
-(* The length is -1 if C wrote the same as for the stage's first rank. Unless the phase is Save,
+(* The length is -1 if C wrote the same as for the stage's first rank. Unless the phase is SAVE,
    that is also so of Plan.v: lemma same_for_all_ranks. *)
 let compare_program config lay (name, phase) pp dp tp =
   let what () = Printf.sprintf "%s of rank pp %d dp %d tp %d" name pp dp tp in
   let length = get () in
-  if length = -1 && phase <> Save && (dp, tp) <> (0, 0) then ()
+  if length = -1 && phase <> PhaseSave && (dp, tp) <> (0, 0) then ()
   else begin
     let at = { a_pp = integer pp; a_dp = integer dp; a_tp = integer tp } in
     let coq = program config lay phase at in

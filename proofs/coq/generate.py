@@ -27,7 +27,7 @@ WANTED = {
     "HeadOf UseOf Opens FlatCount FlatAt FlatOf Brings FlatNumel StartOf Opener "
     "GroupOf MembersOf",
     "pipeline.h": "Slots Places ForwardTime BackwardTime BackwardSlot HalfOf ForwardAt BackwardAt "
-    "Computed Received Sent",
+    "Computed Received Sent EndSlot",
     "topology.h": "Mix World Rank Within Seen On CountOn StageBelow StageOf InGroup GroupSize "
     "GroupIndex GroupMember",
     "step_program.h": "FirstBucket StopBucket DoneBucket RunFrom RunTo ReduceKind ReduceDtype "

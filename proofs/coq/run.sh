@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compiles and checks the Coq proofs: proofs/coq/run.sh BUILD
 #
-# 1. generate.py writes OpOf.v from the ACSL, and coqc compiles every file. 2. Audit.v's output
+# 1. OpOf.v is what generate.py writes; coqc compiles every file. 2. Audit.v's output
 # (definitions, statements, assumptions) equals audit.expected, so no statement changes unnoticed.
 # 3. Every theorem is closed under the global context. 4. coqchk re-checks the compiled files, and
 # the part of Coq's library that they use, with its own small kernel. 5. Step 3 detects an injected
@@ -9,7 +9,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}/coq
-files="Program NoDeadlock Schedule Run Needed Order Op OpOf Plan"
+files="Program NoDeadlock Schedule Run Needed Order Op OpOf Plan PlanFacts"
 bad() { echo "coq: $1" >&2; exit 1; }
 
 command -v coqc >/dev/null || bad "coqc is missing: apt-get install coq"
@@ -17,7 +17,9 @@ mkdir -p "$build"
 rm -f "$build"/*.v* "$build"/.*.aux "$build"/*.glob "$build"/*.out "$build"/*.diff
 cp "$here"/*.v "$build"
 cd "$build"
-python3 "$here/generate.py" "$here/../.." >OpOf.v || bad "OpOf.v is not written"
+python3 -B "$here/generate.py" "$here/../.." >generated.out || bad "generate.py fails"
+cmp generated.out OpOf.v ||
+  bad "OpOf.v is out of date: python3 proofs/coq/generate.py . >proofs/coq/OpOf.v"
 coqc --version | head -1
 if grep -nE '^ *(Axiom|Parameter|Conjecture|Admitted|Unset (Guard|Positivity|Universe))|admit\.' \
   $(for f in $files; do echo "$f.v"; done); then bad "the lines above assume instead of proving"; fi
