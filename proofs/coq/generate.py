@@ -22,7 +22,8 @@ import sys
 ENUMS = ["dtype.h", "config.h", "topology.h", "program.h"]
 WANTED = {
     "partition.h": "RoundUp Buckets BucketNumel BucketPadded Part Capacity",
-    "config.h": "DtypeOf",
+    "config.h": "ValidTopology ValidSwitches ValidAmounts ValidEntry SameTied Copies Together "
+    "HeldElements DtypeOf Elements HasKey TiedEntries",
     "layout.h": "IsBelow EntriesBelow StageFirst StageEnd StageCount ClassOf Leader UsesBefore "
     "HeadOf UseOf Opens FlatCount FlatAt FlatOf Brings FlatNumel StartOf Opener "
     "GroupOf MembersOf",
