@@ -234,6 +234,13 @@ Qed.
 
 End Ranks.
 
+(* Computes the fields of STEP's ops. *)
+Ltac fields :=
+  unfold op_add, op_reduction, op_hop, op_micro, op_tied, op_mean, op_statistics, op_decision,
+    op_local, op_on_bucket, op_agreement in *;
+  cbn [o_kind o_what o_group o_key o_dtype o_redop o_root o_if_stepped o_mb o_recv_mb o_count
+    o_clock_t o_clock_i] in *.
+
 (* ---- Ledgers --------------------------------------------------------------------------------- *)
 
 Notation ledger := (Program.ledger channel channel_eq_dec call).

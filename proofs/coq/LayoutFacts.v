@@ -14,6 +14,67 @@ Ltac unroll f n x :=
   unfold f; replace (Z.to_nat x) with (Datatypes.S (Z.to_nat (x - 1))) by lia;
   cbn [n]; cbv zeta; replace (Z.of_nat (Z.to_nat (x - 1)) + 1) with x by lia; reflexivity.
 
+(* ---- Integers and numbered lists ------------------------------------------------------------- *)
+
+Lemma in_range : forall lo hi i, In i (range lo hi) <-> lo <= i < hi.
+Proof.
+  intros; unfold range; rewrite in_map_iff; split.
+  - intros [n [<- H]]; apply in_seq in H; lia.
+  - intro H; exists (Z.to_nat (i - lo)); rewrite in_seq; lia.
+Qed.
+
+Lemma range_empty : forall lo hi, hi <= lo -> range lo hi = nil.
+Proof. intros; unfold range; replace (Z.to_nat (hi - lo)) with O by lia; reflexivity. Qed.
+
+Lemma range_snoc : forall lo n, 0 <= n -> range lo (lo + (n + 1)) = range lo (lo + n) ++ lo + n :: nil.
+Proof.
+  intros lo n H; unfold range.
+  replace (Z.to_nat (lo + (n + 1) - lo)) with (Datatypes.S (Z.to_nat n)) by lia.
+  replace (Z.to_nat (lo + n - lo)) with (Z.to_nat n) by lia.
+  rewrite seq_S, map_app; cbn [map]; do 3 f_equal; lia.
+Qed.
+
+Lemma range_length : forall lo hi, length (range lo hi) = Z.to_nat (hi - lo).
+Proof. intros; unfold range; rewrite map_length, seq_length; reflexivity. Qed.
+
+Lemma range_nth : forall lo hi n d, (n < Z.to_nat (hi - lo))%nat ->
+  nth n (range lo hi) d = lo + Z.of_nat n.
+Proof.
+  intros lo hi n d H; unfold range.
+  rewrite nth_indep with (d' := lo + Z.of_nat 0) by (rewrite map_length, seq_length; exact H).
+  rewrite (map_nth (fun i => lo + Z.of_nat i)), seq_nth by exact H; reflexivity.
+Qed.
+
+Lemma numbered_nth : forall (A : Type) (l : list A) d,
+  numbered l = map (fun i => (i, nth (Z.to_nat i) l d)) (range 0 (Z.of_nat (length l))).
+Proof.
+  intros A l d; unfold numbered.
+  assert (E : l = map (fun i => nth (Z.to_nat i) l d) (range 0 (Z.of_nat (length l)))).
+  { apply nth_ext with (d := d) (d' := nth (Z.to_nat 0) l d).
+    - rewrite map_length, range_length; lia.
+    - intros n H; rewrite (map_nth (fun i => nth (Z.to_nat i) l d)), range_nth by lia.
+      f_equal; lia. }
+  rewrite E at 2; generalize (range 0 (Z.of_nat (length l))) as m.
+  induction m as [|i m IH]; simpl; [reflexivity | rewrite IH; reflexivity].
+Qed.
+
+Lemma flat_map_map : forall (A B C : Type) (f : A -> B) (g : B -> list C) l,
+  flat_map g (map f l) = flat_map (fun x => g (f x)) l.
+Proof. intros; induction l as [|x l IH]; simpl; [reflexivity | rewrite IH; reflexivity]. Qed.
+
+Lemma map_flat_map : forall (A B : Type) (f : A -> B) l, map f l = flat_map (fun x => f x :: nil) l.
+Proof. intros; induction l as [|x l IH]; simpl; [reflexivity | rewrite IH; reflexivity]. Qed.
+
+Lemma over_numbered : forall (A B : Type) (f : Z * A -> list B) l d,
+  flat_map f (numbered l) =
+  flat_map (fun i => f (i, nth (Z.to_nat i) l d)) (range 0 (Z.of_nat (length l))).
+Proof. intros; rewrite (numbered_nth A l d), flat_map_map; reflexivity. Qed.
+
+Lemma over_rev_numbered : forall (A B : Type) (f : Z * A -> list B) l d,
+  flat_map f (rev (numbered l)) =
+  flat_map (fun i => f (i, nth (Z.to_nat i) l d)) (rev (range 0 (Z.of_nat (length l)))).
+Proof. intros; rewrite (numbered_nth A l d), <- map_rev, flat_map_map; reflexivity. Qed.
+
 Section Layout.
 
 Variable c : config.
@@ -385,6 +446,89 @@ Proof.
   intros e j H; unfold UseOf; destruct (uses (ClassOf c j) j (e - j - 1) ltac:(lia)) as [_ B].
   replace (e - j - 1 + 1) with (e - j) in B by lia; replace (j + (e - j)) with e in B by lia.
   exact B.
+Qed.
+
+(* ---- The records of layout_of ---------------------------------------------------------------- *)
+
+Lemma n_flats : forall s,
+  l_n_flats (layout_of c s) = FlatCount c (StageEnd c s) (StageCount c s).
+Proof.
+  intro s; unfold l_n_flats, layout_of; cbn [l_flat]; rewrite map_length, range_length.
+  pose proof (stage_range s); unfold StageCount.
+  pose proof (flat_count_mono (StageEnd c s) (StageEnd c s - StageFirst c s) ltac:(lia) 0 ltac:(lia)).
+  change (FlatCount c (StageEnd c s) 0) with 0 in *; lia.
+Qed.
+
+Lemma n_flats_most : forall s, 0 <= l_n_flats (layout_of c s) <= 65536.
+Proof.
+  intro s; rewrite n_flats; pose proof (stage_range s); pose proof (counts c V); unfold StageCount.
+  pose proof (flat_count_mono (StageEnd c s) (StageEnd c s - StageFirst c s) ltac:(lia) 0 ltac:(lia)).
+  change (FlatCount c (StageEnd c s) 0) with 0 in *; lia.
+Qed.
+
+Lemma n_spots : forall s, l_n_params (layout_of c s) = StageCount c s.
+Proof.
+  intro s; unfold l_n_params, layout_of; cbn [l_spot]; rewrite map_length, range_length.
+  pose proof (stage_range s); unfold StageCount; lia.
+Qed.
+
+Lemma flat_is : forall s k, 0 <= k < l_n_flats (layout_of c s) ->
+  flat_at (l_flat (layout_of c s)) k = layout_flat c s k.
+Proof.
+  intros s k H; rewrite n_flats in H; unfold flat_at, layout_of; cbn [l_flat].
+  set (n := FlatCount c (StageEnd c s) (StageCount c s)) in *.
+  rewrite nth_indep with (d' := layout_flat c s 0) by (rewrite map_length, range_length; lia).
+  rewrite map_nth, range_nth by lia; f_equal; lia.
+Qed.
+
+Lemma spot_is : forall s i, 0 <= i < StageCount c s ->
+  spot_at (l_spot (layout_of c s)) i = layout_spot c s (StageFirst c s + i).
+Proof.
+  intros s i H; unfold spot_at, layout_of; cbn [l_spot]; unfold StageCount in H.
+  rewrite nth_indep with (d' := layout_spot c s 0) by (rewrite map_length, range_length; lia).
+  rewrite map_nth, range_nth by lia; f_equal; lia.
+Qed.
+
+(* Flat group k, and the entry that opens it. *)
+Lemma flat_good : forall s k, 0 <= k < l_n_flats (layout_of c s) ->
+  let f := flat_at (l_flat (layout_of c s)) k in
+  let j := Opener c (StageEnd c s) (StageCount c s) k in
+  f = layout_flat c s k /\ StageFirst c s <= j < StageEnd c s /\ Opens c (StageEnd c s) j = 1 /\
+  FlatAt c (StageEnd c s) j = k /\
+  (f_group f = ZP_GROUP_DP \/ f_group f = ZP_GROUP_EDP) /\ 0 <= f_numel f <= 1099511627776 /\
+  1 <= f_members f /\ 1 <= f_capacity f /\ 0 <= BucketsOf f <= 1099511627776.
+Proof.
+  intros s k H f j; subst f; rewrite flat_is by assumption; rewrite n_flats in H.
+  pose proof (stage_range s).
+  destruct (opener (StageEnd c s) (StageCount c s) k ltac:(unfold StageCount; lia) H) as [A [O F]].
+  fold j in A, O, F; unfold StageCount in A.
+  assert (N : 0 <= f_numel (layout_flat c s k) <= 1099511627776) by apply flat_numel_range.
+  assert (M : 1 <= f_members (layout_flat c s k)) by (apply members_of; [exact V | lia]).
+  assert (P : 1 <= f_capacity (layout_flat c s k)).
+  { pose proof (amounts c V); apply capacity_positive; try lia; exact M. }
+  repeat split; try lia.
+  - unfold layout_flat, GroupOf; cbn [f_group]; destruct (negb _); auto.
+  - apply buckets_most; lia.
+  - pose proof (buckets_most (f_numel (layout_flat c s k)) (f_capacity (layout_flat c s k))).
+    unfold BucketsOf; lia.
+Qed.
+
+(* The i-th entry of the stage: frozen, or in a flat group. *)
+Lemma spot_good : forall s i, 0 <= i < StageCount c s ->
+  let p := spot_at (l_spot (layout_of c s)) i in
+  let n := p_numel (entry_at c (l_first_param (layout_of c s) + i)) in
+  0 <= n /\ (s_flat p < 0 \/ 0 <= s_flat p < l_n_flats (layout_of c s) /\
+  0 <= s_start p /\ s_start p + n <= 1099511627776).
+Proof.
+  intros s i H p n; subst p n; rewrite spot_is by assumption; unfold StageCount in H.
+  change (l_first_param (layout_of c s)) with (StageFirst c s).
+  pose proof (stage_range s); set (j := StageFirst c s + i).
+  pose proof (entry_ranges c V j ltac:(lia)); split; [lia |].
+  unfold layout_spot; cbn [s_flat s_start]; rewrite n_flats.
+  destruct (Z.eq_dec (p_frozen (entry_at c j)) 0) as [F|F].
+  - right; split; [apply flat_of_range; [lia | exact F] | apply spot_range; lia].
+  - left; unfold FlatOf; replace (p_frozen (entry_at c j) =? 0) with false
+      by (symmetry; apply Z.eqb_neq; assumption); cbn; lia.
 Qed.
 
 End Layout.
