@@ -234,10 +234,11 @@ Qed.
 
 End Ranks.
 
-(* Computes the fields of STEP's ops. *)
+(* Computes the fields of the planner's ops. *)
 Ltac fields :=
   unfold op_add, op_reduction, op_hop, op_micro, op_tied, op_mean, op_statistics, op_decision,
-    op_local, op_on_bucket, op_agreement in *;
+    op_creation, op_tp_first, op_dp_first, op_first, op_install, op_save_gather, op_save_write,
+    op_frozen_write, op_plain, op_local, op_on_bucket, op_agreement in *;
   cbn [o_kind o_what o_group o_key o_dtype o_redop o_root o_if_stepped o_mb o_recv_mb o_count
     o_clock_t o_clock_i] in *.
 
@@ -466,6 +467,13 @@ Lemma decided : forall k (l m : list (Program.op channel call)),
   what _ _ k = Decide _ _ -> decided_in_time _ _ (l ++ k :: m).
 Proof.
   intros k l m H K W; induction H as [|o l E _ IH]; simpl; [auto | split; [exact E | right; exact IH]].
+Qed.
+
+Lemma decided_unmarked : forall c a l, Forall unmarked l ->
+  decided_in_time channel call (map (op_of c a) l).
+Proof.
+  intros c' a l H; induction H as [|o l U _ IH]; simpl; [exact I | split; [| right; exact IH]].
+  unfold marked; rewrite U; reflexivity.
 Qed.
 
 End Hypotheses.
