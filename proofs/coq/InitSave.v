@@ -14,14 +14,6 @@ Open Scope Z_scope.
 (* Neither marked nor a decision. *)
 Definition plain (o : op) : Prop := unmarked o /\ o_kind o <> ZP_OP_DECIDE.
 
-Lemma other_put : forall g key k o, o_group o <> g -> put g key k o = [].
-Proof.
-  intros g key k o N; apply Z.eqb_neq in N; unfold put; rewrite N, !andb_false_r; reflexivity.
-Qed.
-
-Lemma local_put : forall g key k o, is_comm o = false -> put g key k o = [].
-Proof. intros g key k o N; unfold put; rewrite N; reflexivity. Qed.
-
 Section InitSave.
 
 Variable c : config.

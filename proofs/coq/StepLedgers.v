@@ -11,6 +11,14 @@ Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Channels ZP.Step
 Import ListNotations.
 Open Scope Z_scope.
 
+Lemma other_put : forall g key k o, o_group o <> g -> put g key k o = [].
+Proof.
+  intros g key k o N; apply Z.eqb_neq in N; unfold put; rewrite N, !andb_false_r; reflexivity.
+Qed.
+
+Lemma local_put : forall g key k o, is_comm o = false -> put g key k o = [].
+Proof. intros g key k o N; unfold put; rewrite N; reflexivity. Qed.
+
 (* ---- Which ops a block contains -------------------------------------------------------------- *)
 
 (* Local, or a call of the reduction group of a flat group. *)
@@ -176,6 +184,15 @@ Proof.
   - eapply Forall_impl; [| apply updates_shape]; intros o; apply of_flat_addressed.
 Qed.
 
+Lemma before_unmarked : 0 <= s < c_pp c -> forall t, Forall unmarked
+  (pipeline_ops c lay ++ tied_ops c lay t ++ means_ops lay (t + 1)).
+Proof.
+  intros Hs t; repeat (apply Forall_app; split).
+  - eapply Forall_impl; [| apply (pipeline_shape Hs)]; intros o H; apply H.
+  - eapply Forall_impl; [| apply tied_shape]; intros o H; apply H.
+  - eapply Forall_impl; [| apply means_shape]; intros o H; apply H.
+Qed.
+
 Lemma step_decided : forall a, 0 <= s < c_pp c ->
   decided_in_time channel call (map (op_of c a) (step_program c lay)).
 Proof.
@@ -183,18 +200,13 @@ Proof.
   set (t := Slots (c_pp c) (c_micro_batches c)).
   replace (pipeline_ops c lay ++ tied_ops c lay t ++ means_ops lay (t + 1) ++
       [op_statistics (t + 2); op_decision (t + 2)] ++ updates_ops c lay (t + 3))
-    with ((pipeline_ops c lay ++ tied_ops c lay t ++ means_ops lay (t + 1) ++
+    with (((pipeline_ops c lay ++ tied_ops c lay t ++ means_ops lay (t + 1)) ++
       [op_statistics (t + 2)]) ++ op_decision (t + 2) :: updates_ops c lay (t + 3))
     by (rewrite <- !app_assoc; reflexivity).
   rewrite map_app; cbn [map]; apply decided; try reflexivity.
-  apply Forall_forall; intros o H; apply in_map_iff in H; destruct H as [x [<- H]]; revert x H.
-  apply Forall_forall; assert (U : forall o, unmarked o -> if_stepped _ _ (op_of c a o) = false).
-  { intros o U; cbn; unfold marked; rewrite U; reflexivity. }
-  repeat (apply Forall_app; split).
-  - eapply Forall_impl; [| apply (pipeline_shape Hs)]; intros o H; apply U, H.
-  - eapply Forall_impl; [| apply tied_shape]; intros o H; apply U, H.
-  - eapply Forall_impl; [| apply means_shape]; intros o H; apply U, H.
-  - apply Forall_cons; [reflexivity | constructor].
+  apply Forall_map, Forall_app; split; [| apply Forall_cons; [reflexivity | constructor]].
+  eapply Forall_impl; [| apply (before_unmarked Hs)]; intros o U; cbn; unfold marked; rewrite U.
+  reflexivity.
 Qed.
 
 (* ---- Ledgers: ops without an entry ----------------------------------------------------------- *)
@@ -203,30 +215,21 @@ Qed.
 Lemma of_flat_put : forall g key k o, g <> ZP_GROUP_DP -> g <> ZP_GROUP_EDP -> of_flat o ->
   put g key k o = [].
 Proof.
-  intros g key k o N M [H | H]; unfold put; [rewrite H; reflexivity |].
-  replace (o_group o =? g) with false by (symmetry; apply Z.eqb_neq; destruct H; congruence).
-  rewrite !andb_false_r; reflexivity.
-Qed.
-
-Lemma exchanges_put : forall g key k o, g <> ZP_GROUP_PP -> o_group o = ZP_GROUP_PP ->
-  put g key k o = [].
-Proof.
-  intros g key k o N G; unfold put.
-  replace (o_group o =? g) with false by (symmetry; apply Z.eqb_neq; congruence).
-  rewrite !andb_false_r; reflexivity.
+  intros g key k o N M [H | H]; [apply local_put; exact H |].
+  apply other_put; destruct H; congruence.
 Qed.
 
 Lemma pipeline_put : forall g key k, 0 <= s < c_pp c -> g <> ZP_GROUP_DP -> g <> ZP_GROUP_EDP ->
   g <> ZP_GROUP_PP -> flat_map (put g key k) (pipeline_ops c lay) = [].
 Proof.
   intros g key k Hs D E P; apply flat_map_nil; eapply Forall_impl; [| apply (pipeline_shape Hs)].
-  intros o [[[G _]|H] _]; [apply exchanges_put; assumption | apply of_flat_put; assumption].
+  intros o [[[G _]|H] _]; [apply other_put; congruence | apply of_flat_put; assumption].
 Qed.
 
 Lemma means_put : forall g key k t, flat_map (put g key k) (means_ops lay t) = [].
 Proof.
   intros g key k t; apply flat_map_nil; eapply Forall_impl; [| apply means_shape].
-  intros o [H _]; unfold put; rewrite H; reflexivity.
+  intros o [H _]; apply local_put, H.
 Qed.
 
 Lemma updates_put : forall g key k t, g <> ZP_GROUP_DP -> g <> ZP_GROUP_EDP ->
@@ -281,8 +284,8 @@ Proof.
   intros key k Hs; unfold step_program, tail_ops; rewrite !flat_map_app.
   rewrite pipeline_put, means_put, updates_put by (try exact Hs; discriminate).
   rewrite (flat_map_nil _ _ _ (tied_ops _ _ _)); [reflexivity |].
-  eapply Forall_impl; [| apply tied_shape]; intros o [[G _] _]; unfold put; rewrite G.
-  rewrite andb_false_r; reflexivity.
+  eapply Forall_impl; [| apply tied_shape]; intros o [[G _] _]; apply other_put; rewrite G.
+  discriminate.
 Qed.
 
 (* Groups of one stage have entries of equal programs; a tied key only those of tied_ops. *)
