@@ -106,3 +106,90 @@ Print Assumptions every_split_sums.
 Print Assumptions limbs_tell_no_history.
 Print Assumptions carried_limbs_are_unique.
 Print Assumptions hypotheses_hold_of_limbs.
+
+(* The planner's programs. *)
+Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.Channels ZP.StepHypotheses ZP.Decision
+  ZP.StepDecision ZP.PlannerRun.
+
+Print valid.
+Print coord_of.
+Print ranks.
+Print channel.
+Print group_channel.
+Print has_ledger.
+Print member.
+Print members.
+Print call.
+Print is_comm.
+Print channel_of.
+Print content_of.
+Print clock_of.
+Print marked.
+Print kind_of.
+Print op_of.
+Print rank_program.
+Print program.
+Print program_of.
+Print step_of.
+Print planned.
+Print run_of_phases.
+Print world.
+Print statistics_call.
+Print A1_same_statistics.
+Print A2_decides_by_statistics.
+
+Check coord_of_rank.
+Check rank_of_coord.
+Check members_are_the_group.
+Check step_H0.
+Check step_H1.
+Check step_H2.
+Check step_H3.
+Check step_H4.
+Check step_H5.
+Check step_H6.
+Check step_never_deadlocks.
+Check every_step_terminates.
+Check step_outcome_is_unique.
+Check steps_are_bounded.
+Check equal_decisions.
+Check planned_H0.
+Check planned_H1.
+Check planned_H2.
+Check planned_H3.
+Check planned_H4.
+Check planned_H6.
+Check planned_runs_never_deadlock.
+Check planned_runs_terminate.
+Check planned_runs_are_bounded.
+Check planned_outcome_is_unique.
+Check small_is_valid.
+Check small_communicates.
+
+Print Assumptions coord_of_rank.
+Print Assumptions rank_of_coord.
+Print Assumptions members_are_the_group.
+Print Assumptions step_H0.
+Print Assumptions step_H1.
+Print Assumptions step_H2.
+Print Assumptions step_H3.
+Print Assumptions step_H4.
+Print Assumptions step_H5.
+Print Assumptions step_H6.
+Print Assumptions step_never_deadlocks.
+Print Assumptions every_step_terminates.
+Print Assumptions step_outcome_is_unique.
+Print Assumptions steps_are_bounded.
+Print Assumptions equal_decisions.
+Print Assumptions planned_H0.
+Print Assumptions planned_H1.
+Print Assumptions planned_H2.
+Print Assumptions planned_H3.
+Print Assumptions planned_H4.
+Print Assumptions planned_H6.
+Print Assumptions planned_runs_never_deadlock.
+Print Assumptions planned_runs_terminate.
+Print Assumptions planned_runs_are_bounded.
+Print Assumptions planned_outcome_is_unique.
+Print Assumptions small_is_valid.
+Print Assumptions small_communicates.

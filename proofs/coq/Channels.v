@@ -1,4 +1,4 @@
-(* The planner's ops as ops of Program.v: which ranks communicate, and on what they agree.
+(* The planner's ops as ops of Program.v: which ranks communicate, and the fields they agree on.
    spec: TOPO-1 ... TOPO-5, LEDG-1, PIPE-3, PIPE-5
 
    A channel is a group or the link of stages s and s + 1 of one dp and tp index. Members of a group
@@ -89,7 +89,7 @@ Definition kind_of (c : config) (a : coord) (o : op) : kind channel call :=
 Definition op_of (c : config) (a : coord) (o : op) : Program.op channel call :=
   Build_op _ _ (kind_of c a o) (marked o) (clock_of o).
 
-(* What rank r runs of a program that depends on its indices. *)
+(* The ops that rank r runs, if p returns the program of each rank. *)
 Definition rank_program (c : config) (p : coord -> list op) (r : nat)
   : list (Program.op channel call) :=
   if (r <? ranks c)%nat then map (op_of c (coord_of c r)) (p (coord_of c r)) else [].
@@ -257,7 +257,7 @@ Definition note (c : config) (ch : channel) (a : coord) (d : bool) (o : op) : li
   only (is_comm o && issued d o && (if channel_eq_dec ch (channel_of c a o) then true else false))
     [(content_of a o, clock_of o)].
 
-(* ... if the rank is a member of group g, of this key if g is tied: Put of spec/acsl/ledger.h ... *)
+(* ... if the rank is a member of group g, with this key if g is tied: Put of ledger.h ... *)
 Definition put (g key : Z) (d : bool) (o : op) : list (call * clock) :=
   only (is_comm o && issued d o && (o_group o =? g) &&
     (negb (g =? ZP_GROUP_TIED) || (o_key o =? key)))
@@ -308,14 +308,15 @@ Proof.
     + rewrite G; destruct (Z.eqb_spec g ZP_GROUP_TIED) as [Y|Y]; cbn [negb orb andb].
       * subst g; rewrite Y in E |- *; rewrite <- E, !tied_channel.
         destruct (channel_eq_dec _ _) as [X|X], (Z.eqb_spec (o_key o) key) as [Q|Q];
-          try reflexivity; [inversion X; congruence | rewrite Q in X; exfalso; apply X; reflexivity].
+          try reflexivity; [inversion X; congruence | rewrite Q in X; exfalso; apply X;
+            reflexivity].
       * rewrite (group_channel_key c g (o_key o) key a L Y), E.
         destruct (channel_eq_dec _ _); [reflexivity | contradiction].
     + destruct (group_channel_kind c (o_group o) (o_key o) a) as [k' [p' [d' [t' Q]]]]; rewrite Q.
       destruct (channel_eq_dec _ _) as [X|]; [inversion X; congruence | reflexivity].
 Qed.
 
-(* So are the ledgers of a link at its two ends. *)
+(* The ledger of a link at its two ends depends on the ops only, too. *)
 Lemma upper_note : forall c s d t a k o, a_pp a = s -> a_dp a = d -> a_tp a = t ->
   note c (Link s d t) a k o = hop true (s + 1) k o.
 Proof.
@@ -357,9 +358,11 @@ Definition unmarked (o : op) : Prop := o_if_stepped o = 0.
 
 Lemma flat_map_nil : forall (A B : Type) (f : A -> list B) l, Forall (fun x => f x = []) l ->
   flat_map f l = [].
-Proof. intros A B f l H; induction H as [|x l E _ IH]; simpl; [reflexivity | rewrite E; exact IH]. Qed.
+Proof. intros A B f l H; induction H as [|x l E _ IH]; simpl; [reflexivity | rewrite E;
+  exact IH]. Qed.
 
-Lemma flat_map_ext_in : forall (A B : Type) (f g : A -> list B) l, (forall x, In x l -> f x = g x) ->
+Lemma flat_map_ext_in : forall (A B : Type) (f g : A -> list B) l,
+  (forall x, In x l -> f x = g x) ->
   flat_map f l = flat_map g l.
 Proof.
   intros A B f g l; induction l as [|x l IH]; intro H; simpl; [reflexivity |].
@@ -466,7 +469,8 @@ Lemma decided : forall k (l m : list (Program.op channel call)),
   Forall (fun o => if_stepped _ _ o = false) l -> if_stepped _ _ k = false ->
   what _ _ k = Decide _ _ -> decided_in_time _ _ (l ++ k :: m).
 Proof.
-  intros k l m H K W; induction H as [|o l E _ IH]; simpl; [auto | split; [exact E | right; exact IH]].
+  intros k l m H K W; induction H as [|o l E _ IH]; simpl; [auto | split; [exact E | right;
+    exact IH]].
 Qed.
 
 Lemma decided_unmarked : forall c a l, Forall unmarked l ->

@@ -94,7 +94,7 @@ Variable steps : nat.
 Hypothesis pre_runs : runs steps (start pre memory) last.
 Hypothesis pre_ends : finished last.
 
-(* What is assumed of values. *)
+(* Assumptions about values. *)
 Variable answer : Type.
 Variable answer_of : value -> answer.
 Variable joined : list value -> answer.
@@ -129,7 +129,8 @@ Lemma at_cases : forall s u r k, same s (with_rest u) -> (forall r, ranks <= r -
    fst (u r) = [] /\ k = Comm world question).
 Proof.
   intros s u r k E Q [o [rest [F [I W]]]]; rewrite E in F; unfold with_rest in F.
-  destruct (Nat.ltb_spec r ranks) as [L|L]; [split; [exact L |] | rewrite Q in F by lia; discriminate].
+  destruct (Nat.ltb_spec r ranks) as [L|L]; [split; [exact L |] | rewrite Q in F by lia;
+    discriminate].
   destruct (fst (u r)) as [|o' rest'] eqn:G; simpl in F; inversion F; subst.
   - right; split; [reflexivity | apply asks].
   - left; exists o, rest'; split; [reflexivity | split; [exists o, rest'; auto | reflexivity]].
@@ -244,7 +245,8 @@ Proof.
         assert (D : forall x, is_at s q x -> x <> Comm world question -> is_at v q x).
         { intros x A N; destruct (at_cases s v q x S Q A) as [_ [[o [rest [_ [B _]]]] | [_ K]]];
             [exact B | contradiction]. }
-        destruct En as [A|[A|A]]; [left | right; left | right; right]; apply D; trivial; discriminate.
+        destruct En as [A|[A|A]]; [left | right; left | right; right]; apply D; trivial;
+          discriminate.
       - destruct En as [Ne [x A]]; destruct (all_or_some v (members ch)) as [N|N].
         + left; apply (earlier_step s v k); try assumption; split; [exact Ne | exists x].
           intros r M; destruct (at_cases s v r _ S Q (A r M)) as [_ [[o [rest [_ [B _]]]] | [Z _]]];

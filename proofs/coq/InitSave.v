@@ -150,7 +150,8 @@ Lemma init_world : forall key k, flat_map (put ZP_GROUP_WORLD key k) (init_progr
 Proof.
   intros key k; unfold init_program; rewrite flat_map_app; rewrite <- app_nil_r; f_equal.
   apply flat_map_nil; repeat (apply Forall_app; split); [| | | repeat constructor];
-    (eapply Forall_impl; [| apply tied_first_shape || apply tp_first_shape || apply dp_first_shape]);
+    (eapply Forall_impl;
+      [| apply tied_first_shape || apply tp_first_shape || apply dp_first_shape]);
     intros o H; apply other_put; cbn in H; intro X; rewrite X in H; intuition discriminate.
 Qed.
 
@@ -169,7 +170,8 @@ Qed.
 Lemma init_hop : forall down peer k, flat_map (hop down peer k) (init_program c lay) = [].
 Proof.
   intros down peer k; apply flat_map_nil, init_forall; [| | | | reflexivity];
-    (eapply Forall_impl; [| apply creation_shape || apply tied_first_shape || apply tp_first_shape ||
+    (eapply Forall_impl; [| apply creation_shape || apply tied_first_shape ||
+       apply tp_first_shape ||
        apply dp_first_shape]);
     intros o H; apply not_pp_hop; right; cbn in H; intro X; rewrite X in H; intuition discriminate.
 Qed.
@@ -214,8 +216,10 @@ Lemma save_addressed : forall a, Forall (addressed c a) (save_program c lay a).
 Proof.
   intro a; unfold save_program; apply Forall_app; split; [| apply Forall_app; split].
   - eapply Forall_impl; [| apply save_flats_shape]; intros o [H _]; apply of_flat_addressed, H.
-  - eapply Forall_impl; [| apply frozen_shape]; intros o [H _]; apply of_flat_addressed; left; exact H.
-  - repeat (apply Forall_cons; [(intro X; discriminate X) || (apply world_addressed; reflexivity) |]).
+  - eapply Forall_impl; [| apply frozen_shape]; intros o [H _]; apply of_flat_addressed; left;
+      exact H.
+  - repeat (apply Forall_cons;
+      [(intro X; discriminate X) || (apply world_addressed; reflexivity) |]).
     constructor.
 Qed.
 

@@ -26,7 +26,8 @@ Qed.
 Lemma range_empty : forall lo hi, hi <= lo -> range lo hi = nil.
 Proof. intros; unfold range; replace (Z.to_nat (hi - lo)) with O by lia; reflexivity. Qed.
 
-Lemma range_snoc : forall lo n, 0 <= n -> range lo (lo + (n + 1)) = range lo (lo + n) ++ lo + n :: nil.
+Lemma range_snoc : forall lo n, 0 <= n ->
+  range lo (lo + (n + 1)) = range lo (lo + n) ++ lo + n :: nil.
 Proof.
   intros lo n H; unfold range.
   replace (Z.to_nat (lo + (n + 1) - lo)) with (Datatypes.S (Z.to_nat n)) by lia.
@@ -102,7 +103,8 @@ Lemma Leader_step : forall k j n, 2 <= n ->
 Proof.
   intros k j n H; unfold Leader.
   replace (Z.to_nat (n - 1)) with (Datatypes.S (Z.to_nat (n - 1 - 1))) by lia.
-  cbn [Leader_n]; cbv zeta; replace (Z.of_nat (Z.to_nat (n - 1 - 1)) + 2) with n by lia; reflexivity.
+  cbn [Leader_n]; cbv zeta; replace (Z.of_nat (Z.to_nat (n - 1 - 1)) + 2) with n by lia;
+    reflexivity.
 Qed.
 
 Lemma UsesBefore_step : forall k j n, 2 <= n ->
@@ -253,7 +255,8 @@ Proof.
   - rewrite FlatCount_step in Hk by lia; replace (x + 1 - 1) with x in Hk by lia.
     destruct (opens_bit e (e - (x + 1))) as [O | O]; rewrite O in *.
     + destruct (IH ltac:(lia)) as [? [? ?]]; repeat split; lia.
-    + cbn [Z.eqb Pos.eqb andb] in E; bools; destruct (IH ltac:(lia)) as [? [? ?]]; repeat split; lia.
+    + cbn [Z.eqb Pos.eqb andb] in E; bools; destruct (IH ltac:(lia)) as [? [? ?]]; repeat split;
+        lia.
 Qed.
 
 (* ---- Classes and heads ----------------------------------------------------------------------- *)
@@ -277,7 +280,8 @@ Lemma head : forall e j, j < e -> j <= HeadOf c e j < e /\
   ClassOf c (HeadOf c e j) = ClassOf c j /\
   (forall i, HeadOf c e j < i < e -> ClassOf c i <> ClassOf c j).
 Proof.
-  intros e j H; unfold HeadOf; destruct (leader (ClassOf c j) j (e - j - 1) ltac:(lia)) as [A [B C]].
+  intros e j H; unfold HeadOf;
+    destruct (leader (ClassOf c j) j (e - j - 1) ltac:(lia)) as [A [B C]].
   replace (e - j - 1 + 1) with (e - j) in * by lia; replace (j + (e - j)) with e in * by lia.
   repeat split; try lia; [destruct B as [B|B]; [rewrite B; reflexivity | exact B] | exact C].
 Qed.
@@ -455,14 +459,16 @@ Lemma n_flats : forall s,
 Proof.
   intro s; unfold l_n_flats, layout_of; cbn [l_flat]; rewrite map_length, range_length.
   pose proof (stage_range s); unfold StageCount.
-  pose proof (flat_count_mono (StageEnd c s) (StageEnd c s - StageFirst c s) ltac:(lia) 0 ltac:(lia)).
+  pose proof (flat_count_mono (StageEnd c s) (StageEnd c s - StageFirst c s) ltac:(lia) 0
+    ltac:(lia)).
   change (FlatCount c (StageEnd c s) 0) with 0 in *; lia.
 Qed.
 
 Lemma n_flats_most : forall s, 0 <= l_n_flats (layout_of c s) <= 65536.
 Proof.
   intro s; rewrite n_flats; pose proof (stage_range s); pose proof (counts c V); unfold StageCount.
-  pose proof (flat_count_mono (StageEnd c s) (StageEnd c s - StageFirst c s) ltac:(lia) 0 ltac:(lia)).
+  pose proof (flat_count_mono (StageEnd c s) (StageEnd c s - StageFirst c s) ltac:(lia) 0
+    ltac:(lia)).
   change (FlatCount c (StageEnd c s) 0) with 0 in *; lia.
 Qed.
 

@@ -1,5 +1,5 @@
-(* Runs of the planner's programs cannot deadlock: INIT, STEP, SAVE and LOAD in any order and number,
-   for every valid configuration. spec: LEDG-2, LEDG-7, PIPE-5, STEP-2
+(* Runs of the planner's programs cannot deadlock: INIT, STEP, SAVE and LOAD in any order, for every
+   valid configuration. spec: LEDG-2, LEDG-7, PIPE-5, STEP-2
 
    Every hypothesis of NoDeadlock.v is proven of each program. Two assumptions about values remain.
    An all-reduce of the statistics leaves the same on all ranks (T-1 in ASSUMPTIONS.md), and a
@@ -31,7 +31,8 @@ Proof.
   - apply (init_addressed c V); reflexivity.
   - apply (step_addressed c V); [reflexivity | apply (stage_exists c V); exact H].
   - apply (save_addressed c V).
-  - repeat (apply Forall_cons; [(intro X; discriminate X) || (apply world_addressed; reflexivity) |]).
+  - repeat (apply Forall_cons;
+      [(intro X; discriminate X) || (apply world_addressed; reflexivity) |]).
     apply Forall_nil.
 Qed.
 
@@ -157,7 +158,8 @@ Notation finished := (finished channel call value).
 Lemma planned_H5 : forall ph memory, exists d, H5_equal_decisions channel call value (members c)
   decide compute exchange (planned ph) memory d.
 Proof.
-  intros ph memory; assert (N : ph = Step \/ ph <> Step) by (destruct ph; auto; right; discriminate).
+  intros ph memory; assert (N : ph = Step \/ ph <> Step) by (destruct ph; auto; right;
+    discriminate).
   destruct N as [-> | N].
   - exact (step_H5 c V value decide compute exchange statistics statistics_of reduced verdict A1 A2
       memory).

@@ -211,7 +211,8 @@ Proof.
   destruct (flat_good c V s k K) as [_ [_ [_ [_ [_ [_ [_ [_ B]]]]]]]].
   rewrite map_flat_map; refine (clocked_widen _ _ _ _ _ (proj1 (clocked_range
     (fun b => (t, key * 2199023255552 + b)) _ _ _ _ (proj1 B))) _ _); try clocks.
-  intros b Hb; split; [| clocks]; apply clocked_one; unfold clock_of; fields; unfold SumClock; clocks.
+  intros b Hb; split; [| clocks]; apply clocked_one; unfold clock_of; fields; unfold SumClock;
+    clocks.
 Qed.
 
 Lemma over_flats : forall (f : Z * flat -> list op), flat_map f (numbered (l_flat lay)) =
@@ -231,7 +232,8 @@ Proof.
   pose proof (held_most_buckets _ (proj1 B)) as G.
   rewrite map_flat_map; refine (clocked_widen _ _ _ _ _ (proj1 (clocked_range
     (fun b => (t, k * 2199023255552 + b)) _ _ _ _ (proj1 G))) _ _); try clocks.
-  intros b Hb; split; [| clocks]; apply clocked_one; unfold clock_of; fields; unfold SumClock; clocks.
+  intros b Hb; split; [| clocks]; apply clocked_one; unfold clock_of; fields; unfold SumClock;
+    clocks.
 Qed.
 
 Lemma pass_clocks : forall t u, 0 <= u ->

@@ -121,7 +121,8 @@ Qed.
 Theorem steps_are_bounded : forall n s, runs n start s ->
   (n + total channel call value (ranks c) s <= total channel call value (ranks c) start)%nat.
 Proof.
-  exact (executions_are_bounded channel channel_eq_dec call value (members c) decide compute exchange
+  exact (executions_are_bounded channel channel_eq_dec call value (members c) decide compute
+    exchange
     (ranks c) step_of memory stepped step_H0 (step_H1 stepped) (step_H2 stepped) step_H3
     (step_H4 stepped) H5 step_H6).
 Qed.

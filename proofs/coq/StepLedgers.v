@@ -1,9 +1,9 @@
-(* STEP: who communicates, and equal ledgers. spec: LEDG-2, LEDG-7, PIPE-3, TIE-3
+(* STEP: which ranks communicate, and equal ledgers. spec: LEDG-2, LEDG-7, PIPE-3, TIE-3
 
    Members of a dp, edp or tp group are ranks of one stage, whose programs are equal. The world has
-   one entry. For a link, what stage s sends in a slot is what stage s + 1 receives in that slot
-   (Link_Pair in spec/acsl/pipeline_lemmas.h). For a tied key, the flat groups that hold it have
-   equal sizes on all stages. *)
+   one entry. For a link, stage s sends in each slot the micro-batch that stage s + 1 receives in
+   that slot, and the reverse (Link_Pair in spec/acsl/pipeline_lemmas.h). For a tied key, the flat
+   groups that hold it have equal sizes on all stages. *)
 
 Require Import Bool List Arith ZArith Lia.
 Require Import ZP.Program ZP.NoDeadlock.
@@ -84,7 +84,8 @@ Lemma entries_shape : forall mb t,
 Proof.
   intros mb t; unfold entries_ops; rewrite (over_rev_numbered _ _ _ _ no_spot).
   apply Forall_over; intros i Hi; apply in_rev, in_range in Hi.
-  change (Z.of_nat (length (l_spot lay))) with (l_n_params lay) in Hi; rewrite (n_spots c V s) in Hi.
+  change (Z.of_nat (length (l_spot lay))) with (l_n_params lay) in Hi;
+    rewrite (n_spots c V s) in Hi.
   fold (spot_at (l_spot lay) i); destruct (spot_good c V s i Hi) as [_ S].
   unfold entry_ops; apply Forall_if; intro K; bools; destruct S as [|[K' _]]; [lia |].
   destruct (flat_good c V s _ K') as [_ [_ [_ [_ [G _]]]]].
@@ -127,7 +128,7 @@ Proof.
   - apply Forall_if; intros _; apply Forall_cons; [right; exact G | constructor].
 Qed.
 
-(* What the pipeline contains, by slots; stage s exists. *)
+(* All ops of the pipeline. Stage s exists. *)
 Lemma pipeline_shape : 0 <= s < c_pp c ->
   Forall (fun o => (exchanges o \/ of_flat o) /\ unmarked o) (pipeline_ops c lay).
 Proof.
@@ -178,7 +179,8 @@ Proof.
     + apply of_flat_addressed, H.
   - eapply Forall_impl; [| apply tied_shape]; intros o [[G K] _] _; unfold channel_of; rewrite G.
     apply own_channel; [reflexivity | intros _; rewrite E; exact K].
-  - eapply Forall_impl; [| apply means_shape]; intros o [H _]; apply of_flat_addressed; left; exact H.
+  - eapply Forall_impl; [| apply means_shape]; intros o [H _]; apply of_flat_addressed; left;
+      exact H.
   - intros _; apply own_channel; [reflexivity | discriminate].
   - intro X; discriminate X.
   - eapply Forall_impl; [| apply updates_shape]; intros o; apply of_flat_addressed.
@@ -299,7 +301,7 @@ Proof.
   rewrite !app_nil_r; reflexivity.
 Qed.
 
-(* The flat group of a key has the sizes of any entry with this key, on whatever stage. *)
+(* The flat group of a key has the sizes of any entry with this key, on any stage. *)
 Lemma holder_sizes : forall key j, 0 <= key -> On c key s = 1 -> 0 <= j < c_n_params c ->
   p_tied (entry_at c j) = key ->
   (p_frozen (entry_at c j) <> 0 /\ holder lay key = None) \/
@@ -309,7 +311,8 @@ Lemma holder_sizes : forall key j, 0 <= key -> On c key s = 1 -> 0 <= j < c_n_pa
 Proof.
   intros key j P O Hj T; pose proof (stage_range c V s) as R.
   (* A flat group that holds the key. *)
-  assert (A : forall k f, holder lay key = Some (k, f) -> exists i, StageFirst c s <= i < StageEnd c s
+  assert (A : forall k f, holder lay key = Some (k, f) -> exists i,
+    StageFirst c s <= i < StageEnd c s
     /\ p_frozen (entry_at c i) = 0 /\ p_tied (entry_at c i) = key /\ f_align f = c_align c /\
     f_numel f = p_numel (entry_at c i) /\ f_members f = MembersOf c i /\
     f_capacity f = Capacity (c_bucket c) (MembersOf c i) (c_align c)).
@@ -323,7 +326,8 @@ Proof.
     unfold layout_flat in *; cbn [f_tied] in *; lia. }
   destruct (Z.eq_dec (p_frozen (entry_at c j)) 0) as [F|F]; [right | left]; split; trivial.
   - destruct (holder lay key) as [[k f]|] eqn:E.
-    + exists k, f; split; [reflexivity |]; destruct (A k f eq_refl) as [i [I [G [K [L [N [M C]]]]]]].
+    + exists k, f; split; [reflexivity |];
+        destruct (A k f eq_refl) as [i [I [G [K [L [N [M C]]]]]]].
       destruct (tied_agree c V i j ltac:(lia) Hj ltac:(lia) ltac:(lia)) as [Q [_ [_ [X _]]]].
       unfold MembersOf in M, C; rewrite X in M, C; cbn in M, C; repeat split; congruence.
     + exfalso; apply (on_iff c V) in O; destruct O as [i [I K]].
@@ -334,7 +338,8 @@ Proof.
       assert (Oh : Opens c (StageEnd c s) h = 1).
       { unfold Opens; rewrite Fh; replace (0 <=? p_tied (entry_at c h)) with true; [reflexivity |].
         symmetry; apply Z.leb_le; lia. }
-      pose proof (flat_at_range c (StageEnd c s) (StageCount c s) h ltac:(unfold StageCount; lia) Oh)
+      pose proof (flat_at_range c (StageEnd c s) (StageCount c s) h
+        ltac:(unfold StageCount; lia) Oh)
         as K'.
       set (k := FlatAt c (StageEnd c s) h) in *; rewrite <- (n_flats c V s) in K'.
       destruct (flat_good c V s k K') as [Ef [J [Oj [Fj _]]]].
@@ -384,7 +389,7 @@ Qed.
 
 (* ---- Links ----------------------------------------------------------------------------------- *)
 
-(* An exchange in which stage s sends x down and receives y, and the same seen from stage s + 1. *)
+(* Stage s sends x and receives y; stage s + 1 sends y and receives x. *)
 Lemma exchange_pair : forall dynamic s x y t k,
   flat_map (hop true (s + 1) k) (exchange_ops dynamic s 1 x y t) =
   flat_map (hop false s k) (exchange_ops dynamic (s + 1) 0 y x t).
@@ -411,7 +416,7 @@ Proof.
   split; [apply Forall_if; intros _ |]; constructor; auto.
 Qed.
 
-(* What stage s sends in a slot is what stage s + 1 receives in it, and the reverse. *)
+(* In each slot, stage s sends the micro-batch that stage s + 1 receives, and the reverse. *)
 Lemma slot_pair : forall c, valid c -> forall s t k, 0 <= s -> s + 1 < c_pp c -> 0 <= t ->
   flat_map (hop true (s + 1) k) (slot_ops c (layout_of c s) t) =
   flat_map (hop false s k) (slot_ops c (layout_of c (s + 1)) t).

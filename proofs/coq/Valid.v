@@ -107,7 +107,8 @@ Qed.
 Lemma tied_agree : forall i j, 0 <= i < c_n_params c -> 0 <= j < c_n_params c ->
   p_tied (entry_at c i) = p_tied (entry_at c j) -> 0 <= p_tied (entry_at c j) ->
   p_numel (entry_at c i) = p_numel (entry_at c j) /\
-  p_frozen (entry_at c i) = p_frozen (entry_at c j) /\ p_fp32 (entry_at c i) = p_fp32 (entry_at c j) /\
+  p_frozen (entry_at c i) = p_frozen (entry_at c j) /\
+  p_fp32 (entry_at c i) = p_fp32 (entry_at c j) /\
   p_expert (entry_at c i) = 0 /\ p_expert (entry_at c j) = 0.
 Proof.
   assert (G : forall i j, 0 <= i <= j -> j < c_n_params c ->
@@ -124,7 +125,8 @@ Proof.
   - destruct (G j i) as [? [? [? [? ?]]]]; lia.
 Qed.
 
-Lemma Elements_step : forall n, 1 <= n -> Elements c n = Elements c (n - 1) + HeldElements c (n - 1).
+Lemma Elements_step : forall n, 1 <= n ->
+  Elements c n = Elements c (n - 1) + HeldElements c (n - 1).
 Proof.
   intros n H; unfold Elements; replace (Z.to_nat n) with (Datatypes.S (Z.to_nat (n - 1))) by lia.
   cbn; replace (Z.of_nat (Z.to_nat (n - 1)) + 1) with n by lia; reflexivity.

@@ -9,7 +9,8 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=${1:-build}/coq
-files="Program NoDeadlock Schedule Run Needed Order Op OpOf Plan PlanFacts"
+files="Program NoDeadlock Schedule Run Needed Order Op OpOf Plan PlanFacts Valid LayoutFacts Channels \
+  StepClocks StepLedgers StepHypotheses InitSave Decision StepDecision PlannerRun"
 bad() { echo "coq: $1" >&2; exit 1; }
 
 command -v coqc >/dev/null || bad "coqc is missing: apt-get install coq"
