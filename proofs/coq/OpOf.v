@@ -122,8 +122,63 @@ Definition Capacity (bucket d a : Z) : Z :=
   RoundUp bucket (d * a).
 
 (* ---- spec/acsl/config.h ---- *)
+Definition ValidTopology (pp dp tp ep : Z) : bool :=
+  (((((1 <=? pp) && (1 <=? dp)) && (1 <=? tp)) && (((pp * dp) * tp) <=? 1048576)) && ((1 <=? ep) &&
+    (ep <=? dp))) && ((Z.rem dp ep) =? 0).
+Definition ValidSwitches (c : config) : bool :=
+  (((((((0 <=? (c_stage c)) && ((c_stage c) <=? 2)) && ((0 <=? (c_reduce c)) && ((c_reduce c) <=?
+    1))) && ((0 <=? (c_precision c)) && ((c_precision c) <=? 2))) && ((0 <=? (c_dynamic_shapes c))
+    && ((c_dynamic_shapes c) <=? 1))) && ((1 <=? (c_optgroups c)) && ((c_optgroups c) <=? 256))) &&
+    ((0 <=? (c_tied_keys c)) && ((c_tied_keys c) <=? 1024))) && ((0 <=? (c_n_params c)) &&
+    ((c_n_params c) <=? 65536)).
+Definition ValidAmounts (c : config) : bool :=
+  ((((1 <=? (c_micro_batches c)) && ((c_micro_batches c) <=? 1048576)) && (((c_dp c) *
+    (c_micro_batches c)) <=? 1073741824)) && ((1 <=? (c_bucket c)) && ((c_bucket c) <=?
+    1099511627776))) && ((1 <=? (c_align c)) && ((c_align c) <=? 4096)).
+Definition ValidEntry (c : config) (j : Z) : bool :=
+  ((((((((0 <=? (p_numel (param_at (c_params c) j))) && ((p_numel (param_at (c_params c) j)) <=?
+    1099511627776)) && (((if (j =? 0) then 0 else (p_stage (param_at (c_params c) (j - 1)))) <=?
+    (p_stage (param_at (c_params c) j))) && ((p_stage (param_at (c_params c) j)) <? (c_pp c)))) &&
+    ((0 <=? (p_optgroup (param_at (c_params c) j))) && ((p_optgroup (param_at (c_params c) j)) <?
+    (c_optgroups c)))) && (((-1) <=? (p_tied (param_at (c_params c) j))) && ((p_tied (param_at
+    (c_params c) j)) <? (c_tied_keys c)))) && ((0 <=? (p_sharded (param_at (c_params c) j))) &&
+    ((p_sharded (param_at (c_params c) j)) <=? 1))) && ((0 <=? (p_expert (param_at (c_params c) j)))
+    && ((p_expert (param_at (c_params c) j)) <=? 1))) && ((0 <=? (p_frozen (param_at (c_params c)
+    j))) && ((p_frozen (param_at (c_params c) j)) <=? 1))) && ((0 <=? (p_fp32 (param_at (c_params c)
+    j))) && ((p_fp32 (param_at (c_params c) j)) <=? 1)).
+Definition SameTied (c : config) (i j : Z) : bool :=
+  (((((p_numel (param_at (c_params c) i)) =? (p_numel (param_at (c_params c) j))) && ((p_sharded
+    (param_at (c_params c) i)) =? (p_sharded (param_at (c_params c) j)))) && ((p_optgroup (param_at
+    (c_params c) i)) =? (p_optgroup (param_at (c_params c) j)))) && ((p_frozen (param_at (c_params
+    c) i)) =? (p_frozen (param_at (c_params c) j)))) && ((p_fp32 (param_at (c_params c) i)) =?
+    (p_fp32 (param_at (c_params c) j))).
+Definition Copies (sharded expert tp ep : Z) : Z :=
+  if (sharded =? 1) then (if (expert =? 1) then (tp * ep) else tp) else (if (expert =? 1) then ep
+    else 1).
+Definition Together (numel copies : Z) : Z :=
+  if (copies =? 1) then numel else (numel * copies).
+Definition HeldElements (c : config) (j : Z) : Z :=
+  Together (p_numel (param_at (c_params c) j)) (Copies (p_sharded (param_at (c_params c) j))
+    (p_expert (param_at (c_params c) j)) (c_tp c) (c_ep c)).
 Definition DtypeOf (fp32 precision : Z) : Z :=
   if negb (fp32 =? 0) then ZP_F32 else precision.
+Fixpoint Elements_n (count : nat) (c : config) : Z :=
+  match count with
+  | O => 0
+  | Datatypes.S below => let n := Z.of_nat below + 1 in (Elements_n below c) + (HeldElements c (n -
+    1))
+  end.
+Definition Elements (c : config) (n : Z) : Z :=
+  Elements_n (Z.to_nat n) c.
+Definition HasKey (c : config) (j : Z) : Z :=
+  if (0 <=? (p_tied (param_at (c_params c) j))) then 1 else 0.
+Fixpoint TiedEntries_n (count : nat) (c : config) : Z :=
+  match count with
+  | O => 0
+  | Datatypes.S below => let n := Z.of_nat below + 1 in (TiedEntries_n below c) + (HasKey c (n - 1))
+  end.
+Definition TiedEntries (c : config) (n : Z) : Z :=
+  TiedEntries_n (Z.to_nat n) c.
 
 (* ---- spec/acsl/layout.h ---- *)
 Definition IsBelow (c : config) (j s : Z) : Z :=
@@ -455,6 +510,15 @@ Definition op_dp_first (c : config) (j y : Z) : op :=
 Definition op_install : op :=
   Op ZP_OP_INSTALL ZP_WHAT_MASTER (-1) (-1) (-1) ZP_RED_NONE (-1) (-1) (-1) (-1) 0 (-1) (-1) (-1) 0
     0 4 0.
+
+(* ---- spec/acsl/op_gradient.h ---- *)
+Definition op_addition (stage k param mb n c from to t clock b : Z) : op :=
+  Op ZP_OP_ADD ZP_WHAT_NONE (-1) (-1) (-1) ZP_RED_NONE (-1) k param (CollectPlace stage mb n c b) 0
+    mb (-1) b ((RunFrom c from b) - from) ((RunTo c to b) - (RunFrom c from b)) t (clock + (2 * b)).
+Definition op_reduced (stage exact group dtype k mb n c d a t clock b : Z) : op :=
+  Op (ReduceKind stage) ZP_WHAT_GRADIENT group (-1) (ReduceDtype stage exact dtype) (ReduceRedop
+    stage exact) (-1) k (-1) (CollectPlace stage mb n c b) 0 mb (-1) b 0 (ReduceCount stage exact n
+    c d a b) t ((clock + (2 * b)) + 1).
 
 (* ---- spec/acsl/op_save.h ---- *)
 Definition op_save_gather (g count k b state clock : Z) : op :=

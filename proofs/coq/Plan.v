@@ -66,16 +66,7 @@ Definition head_ops (S M s dynamic t : Z) : list op :=
 (* ---- STEP: the gradient of one entry in one micro-batch -------------------------------------- *)
 
 (* Entry `param` occupies from ... to - 1 of flat group k, which has n elements, capacity c, d
-   members and alignment a; its clocks start at `clock`. These two ops are written from add_op and
-   reduce_op in ref/plan/program_entry.c, all others are generated. *)
-Definition op_addition (stage k param mb n c from to t clock b : Z) : op :=
-  Op ZP_OP_ADD ZP_WHAT_NONE (-1) (-1) (-1) ZP_RED_NONE (-1) k param
-    (CollectPlace stage mb n c b) 0 mb (-1) b (RunFrom c from b - from)
-    (RunTo c to b - RunFrom c from b) t (clock + 2 * b).
-Definition op_reduced (stage exact group dtype k mb n c d a t clock b : Z) : op :=
-  Op (ReduceKind stage) ZP_WHAT_GRADIENT group (-1) (ReduceDtype stage exact dtype)
-    (ReduceRedop stage exact) (-1) k (-1) (CollectPlace stage mb n c b) 0 mb (-1) b 0
-    (ReduceCount stage exact n c d a b) t (clock + 2 * b + 1).
+   members and alignment a; its clocks start at `clock`. *)
 
 (* Adds the run in bucket b of flat group f, number k; and reduces b after its last addition. *)
 Definition op_add (stage k j : Z) (f : flat) (from to mb t clock b : Z) : op :=

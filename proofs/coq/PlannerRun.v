@@ -116,7 +116,7 @@ Theorem planned_H4 : forall ph d,
 Proof. apply planned_ledgers. Qed.
 
 (* Only STEP decides. *)
-Lemma planned_decides : forall ph, ph <> Step ->
+Lemma planned_decides : forall ph, ph <> PhaseStep ->
   forall r, Forall (no_decision channel call) (planned ph r).
 Proof.
   intros ph N r; unfold planned, rank_program; destruct (r <? ranks c)%nat; [| apply Forall_nil].
@@ -158,7 +158,7 @@ Notation finished := (finished channel call value).
 Lemma planned_H5 : forall ph memory, exists d, H5_equal_decisions channel call value (members c)
   decide compute exchange (planned ph) memory d.
 Proof.
-  intros ph memory; assert (N : ph = Step \/ ph <> Step) by (destruct ph; auto; right;
+  intros ph memory; assert (N : ph = PhaseStep \/ ph <> PhaseStep) by (destruct ph; auto; right;
     discriminate).
   destruct N as [-> | N].
   - exact (step_H5 c V value decide compute exchange statistics statistics_of reduced verdict A1 A2
@@ -234,7 +234,7 @@ Qed.
 
 (* Its ranks use all kinds of channels that STEP uses. *)
 Theorem small_communicates : forall d,
-  let p := resolve d (planned small Step 0) in
+  let p := resolve d (planned small PhaseStep 0) in
   ledger world p <> [] /\ ledger (Group ZP_GROUP_DP (-1) 0 0 0) p <> [] /\
   ledger (Group ZP_GROUP_TIED 0 0 0 0) p <> [] /\ ledger (Link 0 0 0) p <> [].
 Proof. intros []; vm_compute; repeat split; discriminate. Qed.

@@ -280,7 +280,7 @@ End Step.
 
 (* H3 for STEP. *)
 Theorem step_clock_increases : forall c, valid c ->
-  NoDeadlock.H3_clock_increases channel call (rank_program c (program_of c Step)).
+  NoDeadlock.H3_clock_increases channel call (rank_program c (program_of c PhaseStep)).
 Proof.
   intros c V; apply clock_increases; intros r _; apply StronglySorted_Sorted.
   exact (proj1 (step_clocks c V _)).

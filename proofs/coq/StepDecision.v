@@ -29,7 +29,7 @@ Definition before_statistics (a : coord) : list op :=
 
 Definition after_decision (a : coord) : list op := updates_ops c (layout_of c (a_pp a)) (slots + 3).
 
-Lemma step_parts : forall a, program_of c Step a =
+Lemma step_parts : forall a, program_of c PhaseStep a =
   before_statistics a ++ op_statistics (slots + 2) :: op_decision (slots + 2) :: after_decision a.
 Proof.
   intro a; unfold program_of, program, step_program, tail_ops, before_statistics, after_decision.
@@ -98,7 +98,7 @@ Proof.
   subst; apply SSorted_cons; [auto | apply Forall_app in F; apply F].
 Qed.
 
-Lemma before_forall : forall (P : op -> Prop) a, Forall P (program_of c Step a) ->
+Lemma before_forall : forall (P : op -> Prop) a, Forall P (program_of c PhaseStep a) ->
   Forall P (before_statistics a).
 Proof. intros P a H; rewrite step_parts in H; apply Forall_app in H; apply H. Qed.
 
@@ -114,7 +114,7 @@ Proof.
   apply clock_increases; intros r _; apply StronglySorted_Sorted.
   pose proof (proj1 (step_clocks c V (a_pp (coord_of c r)))) as S.
   change (step_program c (layout_of c (a_pp (coord_of c r))))
-    with (program_of c Step (coord_of c r)) in S.
+    with (program_of c PhaseStep (coord_of c r)) in S.
   rewrite step_parts, map_app in S; apply sorted_app in S; exact S.
 Qed.
 
@@ -127,7 +127,7 @@ Qed.
 (* They contain all entries of tied keys, and all exchanges. *)
 Lemma before_tied : forall key d a,
   flat_map (put ZP_GROUP_TIED key d) (before_statistics a) =
-  flat_map (put ZP_GROUP_TIED key d) (program_of c Step a).
+  flat_map (put ZP_GROUP_TIED key d) (program_of c PhaseStep a).
 Proof.
   intros key d a; rewrite step_parts, !flat_map_app; rewrite <- app_nil_r at 1; f_equal; symmetry.
   apply flat_map_nil; repeat (apply Forall_cons; [apply other_put; discriminate |]).
@@ -136,7 +136,7 @@ Qed.
 
 Lemma before_hop : forall down peer d a,
   flat_map (hop down peer d) (before_statistics a) =
-  flat_map (hop down peer d) (program_of c Step a).
+  flat_map (hop down peer d) (program_of c PhaseStep a).
 Proof.
   intros down peer d a; rewrite step_parts, !flat_map_app; rewrite <- app_nil_r at 1; f_equal.
   symmetry; apply flat_map_nil; repeat (apply Forall_cons; [reflexivity |]).

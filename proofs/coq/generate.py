@@ -42,6 +42,7 @@ WANTED = {
     "op_slot.h": "IsHop IsMicro",
     "op_tail.h": "UpdatedBucket IsUpdate IsGather TiedOp MeanOp IsStatistics IsDecision",
     "op_init.h": "IsCreation IsFirst IsTpFirst IsDpFirst IsInstall",
+    "op_gradient.h": "IsAddition IsReduced",
     "op_save.h": "IsSaveGather IsSaveWrite IsFrozenWrite IsPlain",
 }
 

@@ -1,5 +1,5 @@
 /* The lemmas of spec/acsl/norm_world.h. STAT-2, STAT-4 */
-#include "../../ref/engine/statistics.h"
+#include "../../ref/engine/count.h"
 
 #include "../../spec/acsl/layout_lemmas.h"
 

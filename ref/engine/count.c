@@ -1,6 +1,8 @@
 /* spec: STAT-2, TIE-2 */
 #include "count.h"
 
+#include "../num/nonfinite.h"
+
 #include "../../spec/acsl/layout_lemmas.h"
 
 #include "../../spec/acsl/layout_good.h"
@@ -8,6 +10,8 @@
 #include "../../spec/acsl/count_lemmas.h"
 
 #include "../../spec/acsl/exact_most_count.h"
+
+#include "../../spec/acsl/count_mean_lemmas.h"
 
 int32_t zp_counts(const zp_config *cfg, const zp_layout *lay, int32_t j, int32_t tp)
 {
@@ -135,4 +139,23 @@ void zp_count_squares(const zp_config *cfg, const zp_layout *lay, const uint8_t 
           GradientOf(mean, lo, hi, start, numel, j, t, z); */
     if (flat == k && counted) count_entry(mean, lo, hi, start, numel, s);
   }
+}
+
+void zp_count_mean(const zp_config *cfg, const zp_layout *lay, const uint8_t *counts, zp_coord at,
+                   int32_t replica, int32_t k, int64_t b, const uint32_t *mean, zp_statistics *s)
+{
+  const zp_flat *f = &lay->flat[k];
+  //@ assert good: FlatGood(cfg, at.pp, lay, k);
+  const zp_range own = zp_owned_range(cfg, lay, at, k, b);
+  const int64_t all = cfg->stage == 0 ? zp_whole_range(f, b).count : own.count;
+  const int64_t from = cfg->stage == 0 ? own.flat - b * f->capacity : 0;
+  //@ assert own: own.flat == OwnFrom(cfg, lay, at, k, b) && own.count == PartIn(lay->flat + k, b);
+  //@ assert place: from == OwnAt(cfg, lay, at, k, b);
+  //@ assert inside: 0 <= from && from + own.count <= all;
+  const int64_t bad = zp_nonfinite_f32(mean, all);
+  if (replica == 0)
+    zp_count_squares(cfg, lay, counts, k, own.flat, own.flat + own.count, mean + from, &s->squares);
+  //@ ghost Counted: ;
+  zp_statistics_nonfinite(s, bad);
+  //@ assert same: SameSquares{Counted,Here}(&s->squares);
 }

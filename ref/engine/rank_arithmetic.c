@@ -9,6 +9,7 @@
 #include "../num/ordered.h"
 #include "../num/packed.h"
 #include "../num/value.h"
+#include "count.h"
 #include "rank_internal.h"
 
 /* Adds run `in` of a gradient to fp32 or limb sums; `first` assigns. RED-4 */
@@ -106,8 +107,8 @@ static void run_mean(zp_rank *r, const zp_op *op)
   } else {
     mean_in_place(mean, divisor, n);
   }
-  zp_statistics_mean(&r->block.cfg, &r->lay, r->counts, r->block.at, r->block.index, op->flat,
-                     op->bucket, (const uint32_t *)(const void *)mean, &r->stats);
+  zp_count_mean(&r->block.cfg, &r->lay, r->counts, r->block.at, r->block.index, op->flat,
+                op->bucket, (const uint32_t *)(const void *)mean, &r->stats);
 }
 
 uint64_t zp_rank_digest(const zp_rank *r)

@@ -1,13 +1,7 @@
 /* spec: STAT-1 … STAT-6 */
 #include "statistics.h"
 
-#include "../num/nonfinite.h"
-
 #include "../../spec/acsl/exact_sums.h"
-
-#include "../../spec/acsl/layout_lemmas.h"
-
-#include "../../spec/acsl/layout_good.h"
 
 #include "../../spec/acsl/value_from.h"
 
@@ -40,26 +34,6 @@ void zp_statistics_loss(zp_statistics *s, uint32_t bits)
 void zp_statistics_nonfinite(zp_statistics *s, int64_t count)
 {
   if (count != 0) s->nonfinite = 1;
-}
-
-void zp_statistics_mean(const zp_config *cfg, const zp_layout *lay, const uint8_t *counts,
-                        zp_coord at, int32_t replica, int32_t k, int64_t b, const uint32_t *mean,
-                        zp_statistics *s)
-{
-  const zp_flat *f = &lay->flat[k];
-  //@ assert good: FlatGood(cfg, at.pp, lay, k);
-  const zp_range own = zp_owned_range(cfg, lay, at, k, b);
-  const int64_t all = cfg->stage == 0 ? zp_whole_range(f, b).count : own.count;
-  const int64_t from = cfg->stage == 0 ? own.flat - b * f->capacity : 0;
-  //@ assert own: own.flat == OwnFrom(cfg, lay, at, k, b) && own.count == PartIn(lay->flat + k, b);
-  //@ assert place: from == OwnAt(cfg, lay, at, k, b);
-  //@ assert inside: 0 <= from && from + own.count <= all;
-  const int64_t bad = zp_nonfinite_f32(mean, all);
-  if (replica == 0)
-    zp_count_squares(cfg, lay, counts, k, own.flat, own.flat + own.count, mean + from, &s->squares);
-  //@ ghost Counted: ;
-  zp_statistics_nonfinite(s, bad);
-  //@ assert same: SameSquares{Counted,Here}(&s->squares);
 }
 
 void zp_statistics_vector(zp_statistics *s, uint64_t digest, int32_t rank, int64_t *out)

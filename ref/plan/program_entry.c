@@ -90,6 +90,7 @@ static zp_op reduce_op(zp_arrival a, int64_t b)
   }
   op.dtype = a.reduce == ZP_EXACT ? ZP_I64 : ZP_F32;
   op.redop = a.reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED;
+  //@ assert small: 0 <= op.count <= 2199023255552;
   if (a.reduce == ZP_EXACT) op.count = op.count * ZP_LIMBS;
   return op;
 }

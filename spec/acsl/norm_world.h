@@ -3,29 +3,9 @@
 #ifndef ZP_SPEC_ACSL_NORM_WORLD_H
 #define ZP_SPEC_ACSL_NORM_WORLD_H
 
-/* What the vector of a rank says: vector number w is that of one rank. It is uninterpreted, so the
- * theorem holds for all values. */
-/*@ axiomatic RankValue {
-      logic integer ValueOf(integer w);
-    } */
+#include "norm_vectors.h"
 
-/*@ // the value of the first n vectors
-    logic integer ValuesOf(integer n) = n <= 0 ? 0 : ValuesOf(n - 1) + ValueOf(n - 1);
-    // v is a vector whose squares have the value x: what zp_statistics_vector writes
-    predicate Vector{L}(int64_t *v, integer x) =
-      Canonical(v, 20) && LimbSum(v, 20) == x && 0 <= x <= Shift32(19, 32) &&
-      LimbsSmall(v + 20, 0, 9, 4398046511104) && 0 <= v[29] <= 1 && 0 <= v[30] <= 1048576;
-    // total is the sum of n of them
-    predicate Total{L}(int64_t *total, integer n) =
-      (\forall integer i; 0 <= i < 20 ==> 0 <= total[i] <= 4294967296 * n) &&
-      LimbsSmall(total + 20, 0, 9, 4398046511104 * n) &&
-      LimbSum(total, 20) == ValuesOf(n) && 0 <= ValuesOf(n) <= Shift32(19, 32 * n) &&
-      0 <= total[29] <= n && 0 <= total[30] <= 1048576 * n;
-    // a rank of the first n found a value or loss that was infinite or NaN
-    predicate Bad{L}(int64_t *vectors, integer n) =
-      \exists integer w; 0 <= w < n && (vectors[47 * w + 29] != 0 || vectors[47 * w + 30] != 0);
-
-    // Vectors stand in this order: replica r, stage s, tp index t, dp index m.
+/*@ // Vectors stand in this order: replica r, stage s, tp index t, dp index m.
     logic integer VectorAt{L}(zp_config *c, integer r, integer s, integer t, integer m) =
       Mix(Mix(Mix(r, c->pp, s), c->tp, t), c->dp, m);
     // each says what its rank counts: of replica 0 its part, of others nothing
@@ -37,7 +17,6 @@
     predicate WorldCounts{L}(zp_config *c, integer n) =
       1 <= c->dp && 1 <= c->tp && 1 <= c->pp && RanksCount(c, n) && 1 <= n;
 
-    lemma Values_Next: \forall integer n; 0 <= n ==> ValuesOf(n + 1) == ValuesOf(n) + ValueOf(n);
     lemma Vector_At{L}: \forall zp_config *c, integer r, s, t, m; 1 <= c->dp ==>
       VectorAt(c, r, s, t, m + 1) == VectorAt(c, r, s, t, m) + 1;
     lemma Vector_Tp{L}: \forall zp_config *c, integer r, s, t; 1 <= c->dp && 1 <= c->tp ==>
