@@ -15,32 +15,31 @@
 
 //@ check lemma sentinel_norm_theorem: \false;
 
-/* The decision of each rank from the sum of all ranks' vectors: of `replicas` replicas of the
- * topology of the valid configuration cfg. divisor, clip, eps, log2_scale: as for zp_judge.
- * STAT-1 … STAT-5 */
+/* The decision of each rank from the sums of all ranks' vectors: of `replicas` replicas of the
+ * topology of the valid configuration cfg. The others: as for norm_of_total. STAT-1 … STAT-5 */
 /*@ requires cfg: \valid_read(cfg) && Valid(cfg);
     requires replicas: 1 <= replicas;
     requires ranks: ranks == VectorAt(cfg, replicas, 0, 0, 0) && 1 <= ranks <= 1048576;
-    requires vectors: \valid_read(vectors + (0 .. 47 * ranks - 1));
-    requires values: \forall integer w; 0 <= w < ranks ==> Vector(vectors + 47 * w, ValueOf(w));
     requires counts: RanksCount(cfg, replicas);
-    requires total: \valid(total + (0 .. 30));
-    requires apart: \separated(total + (0 .. 30), vectors + (0 .. 47 * ranks - 1));
+    requires sums: \valid(squares + (0 .. 19)) && Squares(squares, ranks) &&
+      \valid_read(loss + (0 .. 8)) && Losses(loss, ranks);
+    requires flags: Flagged(ranks) && nonfinite == FlagsOf(ranks) && bad_loss == BadsOf(ranks);
+    requires apart: \separated(squares + (0 .. 19), loss + (0 .. 8));
     requires divisor: 1 <= divisor <= 1099511627776;
     requires scale: -126 <= log2_scale <= 126;
     terminates \true; exits \false;
-    assigns total[0 .. 30];
-    ensures skipped: \result.skipped == 1 <==> \old(Bad(vectors, ranks));
-    ensures norm: \result.skipped == 0 ==>
+    assigns squares[0 .. 19];
+    ensures skipped: (\result.skipped == 0 <==> AllFinite(ranks)) && 0 <= \result.skipped <= 1;
+    ensures norm: AllFinite(ranks) ==>
       RoundedRoot64(\old(LogicalWorld(cfg, cfg->pp)), \result.norm_scaled);
-    ensures norm_f32: \result.skipped == 0 ==>
+    ensures norm_f32: AllFinite(ranks) ==>
       RoundedRoot32(\old(LogicalWorld(cfg, cfg->pp)), \result.norm_f32);
     check ensures control_any: RoundedRoot64(\old(LogicalWorld(cfg, cfg->pp)), \result.norm_scaled);
 */
-zp_decision norm_of_world(const zp_config *cfg, int32_t replicas, const int64_t *vectors,
-                          int64_t ranks, int64_t divisor, double clip, double eps,
-                          int32_t log2_scale, int64_t *total)
+zp_decision norm_of_world(const zp_config *cfg, int32_t replicas, int64_t *squares,
+                          const int64_t *loss, int64_t nonfinite, int64_t bad_loss, int64_t ranks,
+                          int64_t divisor, double clip, double eps, int32_t log2_scale)
 {
   //@ assert world: ValuesOf(ranks) == LogicalWorld(cfg, cfg->pp);
-  return norm_of_vectors(vectors, ranks, divisor, clip, eps, log2_scale, total);
+  return norm_of_total(squares, loss, nonfinite, bad_loss, ranks, divisor, clip, eps, log2_scale);
 }

@@ -137,6 +137,17 @@ void zp_count_squares(const zp_config *cfg, const zp_layout *lay, const uint8_t 
     /*@ assert gradient: flat == k ==> \forall integer t, z;
           GradientIs{Pre}(cfg, lay, k, lo, hi, mean, t, z) ==>
           GradientOf(mean, lo, hi, start, numel, j, t, z); */
+    /*@ assert join: \let x = m; \let y = n; flat == k ==>
+          MostJoin(LastOverlap{Pre}(cfg, lay, y - x, k, lo, hi),
+            LastOverlap{Pre}(cfg, lay, y - x - 1, k, lo, hi), Overlap(lo, hi, start, numel)); */
+    /*@ assert other: \let x = m; \let y = n; flat != k ==>
+          LastOverlap{Pre}(cfg, lay, y - x, k, lo, hi) ==
+          LastOverlap{Pre}(cfg, lay, y - x - 1, k, lo, hi); */
+    /*@ assert most: \let x = m; \let y = n;
+          MostSquares(LastOverlap{Pre}(cfg, lay, y - x - 1, k, lo, hi)) +
+            (flat == k ? MostSquares(Overlap(lo, hi, start, numel)) : 0) ==
+          MostSquares(LastOverlap{Pre}(cfg, lay, y - x, k, lo, hi)); */
+    //@ assert none: flat == k ==> 0 <= MostSquares(Overlap(lo, hi, start, numel));
     if (flat == k && counted) count_entry(mean, lo, hi, start, numel, s);
   }
 }
@@ -149,6 +160,10 @@ void zp_count_mean(const zp_config *cfg, const zp_layout *lay, const uint8_t *co
   const zp_range own = zp_owned_range(cfg, lay, at, k, b);
   const int64_t all = cfg->stage == 0 ? zp_whole_range(f, b).count : own.count;
   const int64_t from = cfg->stage == 0 ? own.flat - b * f->capacity : 0;
+  //@ assert count: own.count == PartIn(lay->flat + k, b);
+  /*@ assert index: MemberOf(cfg, lay, at, k) ==
+        GroupIndex(cfg, lay->flat[k].group, -1, at.pp, at.dp, at.tp); */
+  //@ assert flat: own.flat == b * lay->flat[k].capacity + MemberOf(cfg, lay, at, k) * own.count;
   //@ assert own: own.flat == OwnFrom(cfg, lay, at, k, b) && own.count == PartIn(lay->flat + k, b);
   //@ assert place: from == OwnAt(cfg, lay, at, k, b);
   //@ assert inside: 0 <= from && from + own.count <= all;
@@ -156,6 +171,10 @@ void zp_count_mean(const zp_config *cfg, const zp_layout *lay, const uint8_t *co
   if (replica == 0)
     zp_count_squares(cfg, lay, counts, k, own.flat, own.flat + own.count, mean + from, &s->squares);
   //@ ghost Counted: ;
+  /*@ assert counted: \forall integer z; replica == 0 &&
+        CountsFor{Pre}(cfg, lay, counts, k, at.tp) &&
+        MeanIs{Pre}(cfg, lay, at, k, b, mean, z) ==> SumsqValue(&s->squares) ==
+          \at(SumsqValue(&s->squares),Pre) + MeanSquares{Pre}(cfg, lay, at, k, b, z); */
   zp_statistics_nonfinite(s, bad);
   //@ assert same: SameSquares{Counted,Here}(&s->squares);
 }

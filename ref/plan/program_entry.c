@@ -84,14 +84,11 @@ static zp_op reduce_op(zp_arrival a, int64_t b)
     op.slot = bucket_slot(a.mb, zp_buckets(&a.flat), b);
     return op;
   }
-  if (a.stage == 0) {
-    op.kind = ZP_OP_ALL_REDUCE;
-    op.count = zp_bucket_padded(&a.flat, b);
-  }
+  const int64_t count = a.stage == 0 ? zp_bucket_padded(&a.flat, b) : zp_part(&a.flat, b);
+  if (a.stage == 0) op.kind = ZP_OP_ALL_REDUCE;
   op.dtype = a.reduce == ZP_EXACT ? ZP_I64 : ZP_F32;
   op.redop = a.reduce == ZP_EXACT ? ZP_RED_SUM : ZP_RED_ORDERED;
-  //@ assert small: 0 <= op.count <= 2199023255552;
-  if (a.reduce == ZP_EXACT) op.count = op.count * ZP_LIMBS;
+  op.count = a.reduce == ZP_EXACT ? count * ZP_LIMBS : count;
   return op;
 }
 

@@ -5,6 +5,9 @@
 #include "exact_most.h"
 
 /*@ lemma Most_Sum: \forall integer a, b; MostSquares(a + b) == MostSquares(a) + MostSquares(b);
+    predicate MostJoin(integer x, integer a, integer b) = x == a + b;
+    lemma Most_Join: \forall integer x, a, b; MostJoin(x, a, b) ==>
+      MostSquares(x) == MostSquares(a) + MostSquares(b);
     lemma Most_None: MostSquares(0) == 0;
     lemma Most_More: \forall integer a, b; a <= b ==> MostSquares(a) <= MostSquares(b);
     lemma Squares_Most{L}: \forall integer n; 0 <= n ==> \forall uint32_t *x;

@@ -40,6 +40,23 @@
       0 <= s < c->pp && 0 <= t < c->tp ==> ValuesOf(VectorAt(c, 0, s, t + 1, 0)) ==
         ValuesOf(VectorAt(c, 0, s, t, 0)) +
         RanksStage(c, StageEnd(c, s), StageCount(c, s), t, StageGroups(c, s), c->dp);
+    lemma Values_TpCounted{L}: \forall zp_config *c, integer n, s, t; WorldCounts(c, n) &&
+      0 <= s < c->pp && 0 <= t < c->tp ==> ValuesOf(VectorAt(c, 0, s, t + 1, 0)) ==
+        ValuesOf(VectorAt(c, 0, s, t, 0)) + CountedStage(c, s, t + 1) - CountedStage(c, s, t);
+    predicate TpCounted{L}(zp_config *c, integer s, integer t) =
+      ValuesOf(VectorAt(c, 0, s, t, 0)) ==
+        ValuesOf(VectorAt(c, 0, s, 0, 0)) + CountedStage(c, s, t);
+    lemma Values_TpNone{L}: \forall zp_config *c, integer s, t; t <= 0 ==>
+      CountedStage(c, s, t) == 0;
+    lemma Values_TpFirst{L}: \forall zp_config *c, integer s; TpCounted(c, s, 0);
+    lemma Values_TpStep{L}: \forall zp_config *c, integer n, s, t; WorldCounts(c, n) &&
+      0 <= s < c->pp && 1 <= t <= c->tp && TpCounted(c, s, t - 1) ==> TpCounted(c, s, t);
+    predicate TpAll{L}(zp_config *c, integer n, integer s, integer t) =
+      WorldCounts(c, n) && 0 <= s < c->pp && t <= c->tp ==> TpCounted(c, s, t);
+    lemma Values_TpUp{L}: \forall zp_config *c, integer n, s, t; 1 <= t &&
+      TpAll(c, n, s, t - 1) ==> TpAll(c, n, s, t);
+    lemma Values_TpAll{L}: \forall integer t; 0 <= t ==> \forall zp_config *c, integer n, s;
+      TpAll(c, n, s, t);
     lemma Values_Tp{L}: \forall integer t; 0 <= t ==> \forall zp_config *c, integer n, s;
       WorldCounts(c, n) && 0 <= s < c->pp &&
       t <= c->tp ==> ValuesOf(VectorAt(c, 0, s, t, 0)) ==

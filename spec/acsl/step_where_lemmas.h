@@ -28,6 +28,8 @@
 /* ---- A program, slot by slot ---- */
 /*@ lemma Gradient_None{C,L}: \forall zp_config *c, zp_layout *lay, zp_op *ops, integer lo, hi;
       NoGradients{L}(ops, lo, hi) ==> GradientOps{C,L}(c, lay, ops, lo, hi);
+    lemma GradientOp_Frame{C,A,B}: \forall zp_config *c, zp_layout *lay, zp_op *p;
+      SameOp{A,B}(p) && GradientOp{C,A}(c, lay, p) ==> GradientOp{C,B}(c, lay, p);
     lemma Gradient_Frame{C,A,B}: \forall zp_config *c, zp_layout *lay, zp_op *ops, integer lo, hi;
       0 <= lo && SameOps{A,B}(ops, hi) && GradientOps{C,A}(c, lay, ops, lo, hi) ==>
       GradientOps{C,B}(c, lay, ops, lo, hi);
