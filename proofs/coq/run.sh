@@ -5,10 +5,13 @@
 # (definitions, statements, assumptions) equals audit.expected, so no statement changes unnoticed.
 # 3. Every theorem is closed under the global context. 4. coqchk re-checks the compiled files, and
 # the part of Coq's library that they use, with its own small kernel. 5. Step 3 detects an injected
-# axiom. Exits with 0 if all five checks pass.
+# axiom. 6. The
+# programs of Plan.v are compared with the C planner's. Exits with 0 if all checks pass.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-build=${1:-build}/coq
+mkdir -p "${1:-build}"
+top=$(realpath "${1:-build}")
+build=$top/coq
 files="Program NoDeadlock Schedule Run Needed Order Op OpOf Plan PlanFacts Valid LayoutFacts Channels \
   StepClocks StepLedgers StepHypotheses InitSave Decision StepDecision PlannerRun"
 bad() { echo "coq: $1" >&2; exit 1; }
@@ -50,6 +53,9 @@ for f in $files; do modules="$modules ZP.$f"; done
 coqchk -silent -o -Q . ZP $modules >coqchk.out 2>&1 || bad "coqchk: $(tail -3 coqchk.out)"
 grep -q '^\* Axioms: <none>$' coqchk.out || bad "coqchk finds axioms"
 [ "$(grep -c ': <none>$' coqchk.out)" = 4 ] || bad "coqchk: $(cat coqchk.out)"
+
+# 6. Plan.v's programs are the C planner's, in samples. (O-1)
+sh "$here/compare.sh" "$top" || bad "Plan.v differs from the C planner"
 
 for t in $(sed -n 's/^Check \(.*\)\.$/\1/p' Audit.v); do
   f=$(grep -lE "^(Theorem|Corollary) $t\b" $(for m in $files; do echo "$m.v"; done))

@@ -163,7 +163,8 @@ void zp_count_mean(const zp_config *cfg, const zp_layout *lay, const uint8_t *co
   //@ assert count: own.count == PartIn(lay->flat + k, b);
   /*@ assert index: MemberOf(cfg, lay, at, k) ==
         GroupIndex(cfg, lay->flat[k].group, -1, at.pp, at.dp, at.tp); */
-  //@ assert flat: own.flat == b * lay->flat[k].capacity + MemberOf(cfg, lay, at, k) * own.count;
+  /*@ assert flat: own.flat == OwnPlace(b, lay->flat[k].capacity,
+        GroupIndex(cfg, lay->flat[k].group, -1, at.pp, at.dp, at.tp), own.count); */
   //@ assert own: own.flat == OwnFrom(cfg, lay, at, k, b) && own.count == PartIn(lay->flat + k, b);
   //@ assert place: from == OwnAt(cfg, lay, at, k, b);
   //@ assert inside: 0 <= from && from + own.count <= all;

@@ -33,28 +33,46 @@ void zp_statistics_nonfinite(zp_statistics *s, int64_t count)
   if (count != 0) s->nonfinite = 1;
 }
 
-void zp_statistics_vector(zp_statistics *s, uint64_t digest, int32_t rank, int64_t *out)
+/* All of the vector but its squares: out[0] is number ZP_STAT_LOSS. STAT-1 */
+/*@ requires valid: \valid(s) && \valid(out + (0 .. 26));
+    requires apart: \separated(s, out + (0 .. 26));
+    requires ok: LimbsSmall(&s->loss[0], 0, 9, 9223372028264841216);
+    requires rank: 0 <= rank < 1048576;
+    terminates \true; exits \false;
+    assigns s->loss[0 .. 8], out[0 .. 26];
+    ensures loss: LossSum(s) == \old(LossSum(s));
+    ensures limbs: \forall integer i; 0 <= i < 9 ==> out[i] == s->loss[i];
+    ensures small: \forall integer n; 0 <= n <= 1048576 &&
+        \old(ElementBounded(&s->loss[0], 0, n, n)) ==>
+        LimbsSmall(&s->loss[0], 0, 9, 4398046511104);
+    ensures flag: out[9] == \old(s->nonfinite);
+    ensures bad: out[10] == \old(s->bad_loss); */
+static void put_rest(zp_statistics *s, uint64_t digest, int32_t rank, int64_t *out)
 {
   zp_val_normalise(s->loss, 1);
-  //@ assert loss: LossSum(s) == LossSum{Pre}(s);
+  //@ assert kept: LossSum(s) == LossSum{Pre}(s);
   /*@ assert small: \forall integer n; 0 <= n <= 1048576 &&
         ElementBounded{Pre}(&s->loss[0], 0, n, n) ==>
         LimbsSmall(&s->loss[0], 0, 9, 4398046511104); */
-  //@ assert same: SameSquares{Pre,Here}(&s->squares);
+  //@ ghost Carried: ;
   /*@ loop invariant range: 0 <= i <= 9;
-      loop invariant copied: \forall integer j; 0 <= j < i ==> out[20 + j] == s->loss[j];
-      loop assigns i, out[20 .. 28];
+      loop invariant copied: \forall integer j; 0 <= j < i ==> out[j] == s->loss[j];
+      loop assigns i, out[0 .. 8];
       loop variant 9 - i; */
-  for (int32_t i = 0; i < ZP_LIMBS; i++) out[ZP_STAT_LOSS + i] = s->loss[i];
-  //@ assert after: SameSquares{Pre,Here}(&s->squares);
+  for (int32_t i = 0; i < ZP_LIMBS; i++) out[i] = s->loss[i];
   /* a flag: counts of all ranks could add up to 2^64, which is 0 (STAT-3) */
-  out[ZP_STAT_NONFINITE] = s->nonfinite;
-  out[ZP_STAT_BAD_LOSS] = s->bad_loss;
-  //@ assert flagged: SameSquares{Pre,Here}(&s->squares);
-  zp_agree_words(digest, rank, out + ZP_STAT_AGREE);
-  //@ ghost Copied: ;
-  //@ assert still: SameSquares{Pre,Here}(&s->squares);
+  out[ZP_STAT_NONFINITE - ZP_STAT_LOSS] = s->nonfinite;
+  out[ZP_STAT_BAD_LOSS - ZP_STAT_LOSS] = s->bad_loss;
+  zp_agree_words(digest, rank, out + (ZP_STAT_AGREE - ZP_STAT_LOSS));
+  //@ assert same: \forall integer j; 0 <= j < 9 ==> s->loss[j] == \at(s->loss[j],Carried);
+}
+
+void zp_statistics_vector(zp_statistics *s, uint64_t digest, int32_t rank, int64_t *out)
+{
   zp_sumsq_limbs(&s->squares, out);
-  //@ assert kept: \forall integer i; 20 <= i < 47 ==> out[i] == \at(out[i],Copied);
-  //@ assert same_loss: \forall integer i; 0 <= i < 9 ==> s->loss[i] == \at(s->loss[i],Copied);
+  //@ assert same: \forall integer j; 0 <= j < 9 ==> s->loss[j] == \at(s->loss[j],Pre);
+  //@ assert loss: LossSum(s) == LossSum{Pre}(s);
+  //@ ghost Squares: ;
+  put_rest(s, digest, rank, out + ZP_STAT_LOSS);
+  //@ assert limbs: \forall integer i; 0 <= i < 20 ==> out[i] == \at(out[i],Squares);
 }

@@ -76,7 +76,7 @@ void zp_statistics_nonfinite(zp_statistics *s, int64_t count);
     assigns *s, out[0 .. 46];
     ensures squares: LimbSum(out, 20) == \old(SumsqValue(&s->squares)) && Canonical(out, 20);
     ensures loss: LossSum(s) == \old(LossSum(s));
-    ensures limbs: \forall integer i; 0 <= i < 9 ==> out[20 + i] == s->loss[i];
+    ensures limbs: \forall integer i; 0 <= i < 9 ==> (out + 20)[i] == s->loss[i];
     ensures small: \forall integer n; 0 <= n <= 1048576 &&
       \old(ElementBounded(&s->loss[0], 0, n, n)) ==>
       LimbsSmall(&s->loss[0], 0, 9, 4398046511104);

@@ -5,13 +5,17 @@
 /*@ // the part of bucket b of flat group k that the rank owns: its first element, and one past it
     logic integer MemberOf{L}(zp_config *c, zp_layout *lay, zp_coord at, integer k) =
       GroupIndex(c, lay->flat[k].group, -1, at.pp, at.dp, at.tp);
+    // (A function of its own, which keeps provers from expanding the product.)
+    logic integer Parts(integer r, integer part) = r * part;
+    logic integer OwnPlace(integer b, integer cap, integer r, integer part) =
+      b * cap + Parts(r, part);
     logic integer OwnFrom{L}(zp_config *c, zp_layout *lay, zp_coord at, integer k, integer b) =
-      b * lay->flat[k].capacity + MemberOf(c, lay, at, k) * PartIn(lay->flat + k, b);
+      OwnPlace(b, lay->flat[k].capacity, MemberOf(c, lay, at, k), PartIn(lay->flat + k, b));
     logic integer OwnTo{L}(zp_config *c, zp_layout *lay, zp_coord at, integer k, integer b) =
       OwnFrom(c, lay, at, k, b) + PartIn(lay->flat + k, b);
     // where it begins in the array of means
     logic integer OwnAt{L}(zp_config *c, zp_layout *lay, zp_coord at, integer k, integer b) =
-      c->stage == 0 ? MemberOf(c, lay, at, k) * PartIn(lay->flat + k, b) : 0;
+      c->stage == 0 ? Parts(MemberOf(c, lay, at, k), PartIn(lay->flat + k, b)) : 0;
     // its means are the reduced gradient of copy z; their squares, of those that are counted
     predicate MeanIs{L}(zp_config *c, zp_layout *lay, zp_coord at, integer k, integer b,
         uint32_t *mean, integer z) =
