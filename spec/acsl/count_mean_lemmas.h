@@ -14,12 +14,9 @@
       0 <= Parts(r, p) && Parts(r, p) + p <= Parts(d, p);
     lemma Member_Parts{L}: \forall zp_flat *f, integer b; FlatOk(f) && HasBucket(f, b) ==>
       0 <= PartIn(f, b) && Parts(f->members, PartIn(f, b)) == PaddedIn(f, b);
-    lemma Member_Padded{L}: \forall zp_config *c, zp_layout *lay, zp_coord at, integer k, b;
-      Valid(c) && FlatGood(c, at.pp, lay, k) && Within(c, at.pp, at.dp, at.tp) &&
-      HasBucket(lay->flat + k, b) ==>
-      0 <= Parts(MemberOf(c, lay, at, k), PartIn(lay->flat + k, b)) &&
-      Parts(MemberOf(c, lay, at, k), PartIn(lay->flat + k, b)) + PartIn(lay->flat + k, b) <=
-        PaddedIn(lay->flat + k, b);
+    lemma Member_Padded{L}: \forall zp_flat *f, integer r, b; FlatOk(f) && HasBucket(f, b) &&
+      0 <= r < f->members ==> 0 <= Parts(r, PartIn(f, b)) &&
+      Parts(r, PartIn(f, b)) + PartIn(f, b) <= PaddedIn(f, b);
     lemma Member_Within{L}: \forall zp_config *c, zp_layout *lay, zp_coord at, integer k, b;
       Valid(c) && FlatGood(c, at.pp, lay, k) && Within(c, at.pp, at.dp, at.tp) &&
       HasBucket(lay->flat + k, b) ==> 0 <= OwnAt(c, lay, at, k, b) &&
