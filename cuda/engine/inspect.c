@@ -50,7 +50,7 @@ int32_t zp_cuda_is_ready(const zp_cuda *e)
 
 int64_t zp_cuda_position_of(const zp_cuda *e)
 {
-  return e->rank.progress.host.pc;
+  return zp_cursor_position(&e->rank.progress.host.cursor);
 }
 
 int32_t zp_cuda_orders_by_events(const zp_cuda *e)

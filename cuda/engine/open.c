@@ -114,7 +114,7 @@ zp_cuda *zp_cuda_open(const zp_cuda_options *options, zp_error *err)
   zp_cuda_copy_options(&e->rank.opt, options, zp_coord_of(options->cfg, options->rank));
   e->rank.digest =
       zp_hyper_digest(e->rank.opt.optim, options->optims, options->clip, options->clip_eps);
-  e->rank.progress.host.phase = -1;
+  zp_cursor_begin(&e->rank.progress.host.cursor, NULL, 0, -1);
   e->rank.log = zp_log_open("cuda", options->rank);
   connect(e);
   if (open_plan(e) || open_device(e) || open_streams(e) || open_memory(e) ||

@@ -8,10 +8,10 @@
 static void after_op(void *ctx, zp_rank *r, const zp_op *op)
 {
   zp_diff *t = ctx;
-  int32_t step = -1 - r->phase;
+  int32_t step = -1 - r->cursor.phase;
   if (!zp_op_communicates(op)) return;
   /* DECIDE has increased the step before the ops after it */
-  if (r->phase == ZP_PHASE_STEP) step = (int32_t)(r->step - t->base) - op->if_stepped;
+  if (r->cursor.phase == ZP_PHASE_STEP) step = (int32_t)(r->step - t->base) - op->if_stepped;
   zp_diff_ledger_add(&t->ref.ledger[r->rank], op, step);
 }
 

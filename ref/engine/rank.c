@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../base/invariant.h"
-#include "cursor.h"
 #include "log.h"
 #include "rank_internal.h"
 
@@ -12,8 +11,9 @@
 static int invariant(const zp_rank *r)
 {
   ZP_INVARIANT(r->err, r->rank, r->rank >= 0 && r->rank < zp_world(r->cfg));
-  ZP_INVARIANT(r->err, r->rank, r->phase >= 0 && r->phase < ZP_PHASES);
-  ZP_INVARIANT(r->err, r->rank, r->pc >= 0 && r->pc <= r->length[r->phase]);
+  ZP_INVARIANT(r->err, r->rank, r->cursor.phase >= 0 && r->cursor.phase < ZP_PHASES);
+  ZP_INVARIANT(r->err, r->rank, r->cursor.length == r->length[r->cursor.phase]);
+  ZP_INVARIANT(r->err, r->rank, r->cursor.pc >= 0 && r->cursor.pc <= r->cursor.length);
   ZP_INVARIANT(r->err, r->rank, r->lay.first_param >= 0 && r->lay.n_params >= 0);
   ZP_INVARIANT(r->err, r->rank, r->lay.first_param + r->lay.n_params <= r->cfg->n_params);
   ZP_INVARIANT(r->err, r->rank, r->act_slots >= 1 && r->act_slots <= r->cfg->micro_batches);
@@ -32,8 +32,7 @@ static void begin_window(zp_rank *r)
 void zp_rank_begin(zp_rank *r, int32_t phase)
 {
   if (phase == ZP_PHASE_PAUSED) return;
-  r->phase = phase;
-  r->pc = 0;
+  zp_cursor_begin(&r->cursor, r->program[phase], r->length[phase], phase);
   memset(&r->store_error, 0, sizeof r->store_error);
   if (phase == ZP_PHASE_STEP) begin_window(r); /* the answers of the last step stay (STEP-9) */
   (void)invariant(r);                          /* an error is returned by zp_rank_advance */
@@ -58,13 +57,23 @@ static void log_op(const zp_rank *r)
 {
   const zp_log log = {"ref", r->rank, r->log_topics};
   if (zp_log_has(&log, ZP_LOG_OPS))
-    zp_log_op(&log, ZP_LOG_OPS, r->phase, r->step, r->pc, &r->current);
+    zp_log_op(&log, ZP_LOG_OPS, r->cursor.phase, r->step, r->cursor.pc, &r->current);
 }
 
-static void done(zp_rank *r)
+/* The op at the cursor ends. A hook may have run it, or changed the decision. */
+static int done(zp_rank *r)
+{
+  const zp_op *op = &r->cursor.ops[r->cursor.pc];
+  if (r->cursor.state == ZP_CURSOR_OUT && op->kind == ZP_OP_DECIDE)
+    ZP_INVARIANT(r->err, r->rank, zp_cursor_decide(&r->cursor, r->result.skipped) == 0);
+  ZP_INVARIANT(r->err, r->rank, zp_cursor_done(&r->cursor) == 0);
+  return ZP_OK;
+}
+
+static int after(zp_rank *r)
 {
   if (r->hook && r->hook->after) r->hook->after(r->hook->ctx, r, &r->current);
-  r->pc++;
+  return done(r);
 }
 
 /* Does the op begin a micro-batch that is not due? */
@@ -74,27 +83,31 @@ static int is_paused(const zp_rank *r, const zp_op *op)
          (op->kind == ZP_OP_FORWARD || op->kind == ZP_OP_BACKWARD);
 }
 
+static int take(zp_rank *r)
+{
+  ZP_INVARIANT(r->err, r->rank, zp_cursor_take(&r->cursor) == r->cursor.pc);
+  r->current = r->cursor.ops[r->cursor.pc];
+  return ZP_OK;
+}
+
 /* Runs until the program ends or pauses, a communication is due, or an op fails. */
 static zp_run advance(zp_rank *r)
 {
-  const zp_op *ops = r->program[r->phase];
-  const int64_t length = r->length[r->phase];
-  while (r->pc < length) {
-    r->pc = zp_cursor_next(ops, length, r->pc, r->result.skipped);
-    if (r->pc == length) break;
-    if (is_paused(r, &ops[r->pc])) return ZP_RUN_PAUSED;
-    r->current = ops[r->pc];
+  const zp_cursor *c = &r->cursor;
+  while (c->pc < c->length) {
+    if (is_paused(r, &c->ops[c->pc])) return ZP_RUN_PAUSED;
+    if (take(r)) return ZP_RUN_ERROR;
     if (r->hook && r->hook->before) r->hook->before(r->hook->ctx, r, &r->current);
     if (r->err->status != ZP_OK) return ZP_RUN_ERROR;
     if (r->current.kind < 0) { /* a hook took the op away */
-      r->pc++;
+      if (done(r)) return ZP_RUN_ERROR;
       continue;
     }
     log_op(r);
     if (zp_op_communicates(&r->current))
       return zp_rank_request(r, &r->current) ? ZP_RUN_ERROR : ZP_RUN_COMM;
     if (run_local(r, &r->current)) return ZP_RUN_ERROR;
-    done(r);
+    if (after(r)) return ZP_RUN_ERROR;
   }
   return ZP_RUN_DONE;
 }
@@ -110,6 +123,6 @@ zp_run zp_rank_advance(zp_rank *r)
 int zp_rank_complete(zp_rank *r)
 {
   if (invariant(r) || zp_rank_finish(r, &r->current)) return r->err->status;
-  done(r);
+  if (after(r)) return r->err->status;
   return invariant(r);
 }

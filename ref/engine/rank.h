@@ -13,6 +13,7 @@
 #include "../comm/block.h"
 #include "../comm/comm.h"
 #include "../plan/program.h"
+#include "cursor.h"
 #include "hyper.h"
 #include "ledger.h"
 #include "statistics.h"
@@ -71,10 +72,8 @@ struct zp_rank {
   zp_layout lay; /* of block.cfg */
   zp_op *program[ZP_PHASES];
   int64_t length[ZP_PHASES];
-  /* position */
-  int32_t phase;
-  int64_t pc;
-  zp_op current; /* the op being run (a copy, so that hooks may change it) */
+  zp_cursor cursor; /* the position in the program of a phase */
+  zp_op current;    /* the op being run (a copy, so that hooks may change it) */
   zp_request request;
   /* model */
   void **param;            /* [n_params of the stage] storage in the precision */

@@ -2,6 +2,7 @@
  * came. spec: RED-3 … RED-5, RED-8, RED-9, TIE-1, STEP-8, PIPE-6, LEDG-1 */
 #include <string.h>
 
+#include "../base/invariant.h"
 #include "../num/agree.h"
 #include "../num/ordered.h"
 #include "../num/packed.h"
@@ -237,8 +238,8 @@ int zp_rank_request(zp_rank *r, const zp_op *op)
   zp_request *q = &r->request;
   memset(q, 0, sizeof *q);
   q->op = op;
-  q->phase = r->phase;
-  q->pc = r->pc;
+  q->phase = r->cursor.phase;
+  q->pc = r->cursor.pc;
   q->step = r->step;
   switch (op->kind) {
   case ZP_OP_P2P: return request_p2p(r, op);
@@ -325,20 +326,20 @@ static int leave_save(zp_rank *r)
   else
     zp_fail(r->unsaved, ZP_E_PEER, -1, "rank %d: the checkpoint failed on %lld other rank(s); %s",
             r->rank, (long long)r->store_status_in[0], left);
-  r->pc = r->length[r->phase] - 1;
+  ZP_INVARIANT(r->err, r->rank, zp_cursor_leave(&r->cursor) == 0);
   return 0;
 }
 
 static int finish_status(zp_rank *r)
 {
   if (r->store_status_in[0] == 0) return 0;
-  if (r->unsaved && r->phase == ZP_PHASE_SAVE) return leave_save(r);
+  if (r->unsaved && r->cursor.phase == ZP_PHASE_SAVE) return leave_save(r);
   r->agreed = 1;
   if (r->store_error.status != ZP_OK)
     return zp_fail(r->err, r->store_error.status, r->rank, "%s", r->store_error.text);
   return zp_fail(r->err, ZP_E_PEER, -1, "rank %d: the checkpoint failed on %lld other rank(s); %s",
                  r->rank, (long long)r->store_status_in[0],
-                 r->phase == ZP_PHASE_LOAD
+                 r->cursor.phase == ZP_PHASE_LOAD
                      ? "what was being loaded is incomplete, so the run must end"
                      : "the training state and the previous checkpoint are unchanged");
 }
@@ -363,7 +364,8 @@ static void record(zp_rank *r, const zp_op *op)
   zp_ledger_record(&r->ledger[op->group], op, bytes);
   if (op->group == ZP_GROUP_TIED) zp_ledger_record(&r->tied_ledger[op->key], op, bytes);
   const zp_log log = {"ref", r->rank, r->log_topics};
-  if (zp_log_has(&log, ZP_LOG_COMM)) zp_log_op(&log, ZP_LOG_COMM, r->phase, r->step, r->pc, op);
+  if (zp_log_has(&log, ZP_LOG_COMM))
+    zp_log_op(&log, ZP_LOG_COMM, r->cursor.phase, r->step, r->cursor.pc, op);
 }
 
 int zp_rank_finish(zp_rank *r, const zp_op *op)

@@ -93,7 +93,7 @@ static int open_arrays(zp_engine *e)
 static void after_op(void *ctx, zp_rank *r, const zp_op *op)
 {
   const zp_engine *e = ctx;
-  if (zp_op_communicates(op)) e->o.issued(e->o.ctx, r->phase, op);
+  if (zp_op_communicates(op)) e->o.issued(e->o.ctx, r->cursor.phase, op);
 }
 
 static int open_engine(zp_engine *e)

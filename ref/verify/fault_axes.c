@@ -116,7 +116,7 @@ static void after_own_first(void *ctx, zp_rank *r, const zp_op *op)
   const zp_fault_state *f = ctx;
   const int32_t j = op->param, mine = zp_block_group_index(&r->block, op->group, op->key);
   float *value;
-  if (op->kind != ZP_OP_BROADCAST || r->phase != ZP_PHASE_INIT || mine == op->root) return;
+  if (op->kind != ZP_OP_BROADCAST || r->cursor.phase != ZP_PHASE_INIT || mine == op->root) return;
   value = calloc((size_t)r->cfg->params[j].numel + 1, sizeof *value);
   if (value == NULL) {
     zp_fault_no_memory(r);

@@ -5,7 +5,7 @@
 
 static int installs(const zp_rank *r, const zp_op *op)
 {
-  return op->kind == ZP_OP_INSTALL && r->phase == ZP_PHASE_LOAD;
+  return op->kind == ZP_OP_INSTALL && r->cursor.phase == ZP_PHASE_LOAD;
 }
 
 /* The second moments are not loaded. */

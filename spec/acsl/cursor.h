@@ -1,70 +1,144 @@
-/* The ops of a program that an executor runs: STEP-2 and STEP-6 as folds over the first i ops. ACSL
- * only. Included by ref/engine/cursor.h after the types of ref/plan/program.h.
+/* The ops of a program that an executor runs: STEP-2 and STEP-6 over a cursor and over the ops that
+ * it handed out. ACSL only. Included by ref/engine/cursor.h after its types.
  *
- * before: 1 if the step is known to be skipped when the program starts (0 in ZP_PHASE_STEP).
- * decision: the result of its DECIDE.
- * spec: STEP-2, STEP-6, LEDG-1
+ * decision: ZP_CURSOR_UNDECIDED, _STEPPED or _SKIPPED.
+ * spec: STEP-2, STEP-3, STEP-6, LEDG-1
  */
 #ifndef ZP_SPEC_ACSL_CURSOR_H
 #define ZP_SPEC_ACSL_CURSOR_H
 
+/* ---- Ops ------------------------------------------------------------------------------------- */
+
 /*@ logic boolean Communicates(integer kind) = kind >= ZP_OP_FIRST_COMM;
 
-    // 1 if the step is known to be skipped when op i is reached
-    logic integer SkippedAt{L}(zp_op *ops, integer i, integer before, integer decision) =
-      i <= 0 ? before :
-      ops[i - 1].kind == ZP_OP_DECIDE ? decision : SkippedAt(ops, i - 1, before, decision);
-    logic boolean Issues{L}(zp_op *ops, integer i, integer before, integer decision) =
-      Communicates(ops[i].kind) &&
-      (ops[i].if_stepped == 0 || SkippedAt(ops, i, before, decision) == 0);
-    // communications issued before op i
-    logic integer Issued{L}(zp_op *ops, integer i, integer before, integer decision) =
-      i <= 0 ? 0 :
-      Issued(ops, i - 1, before, decision) + (Issues(ops, i - 1, before, decision) ? 1 : 0);
+    // Op i belongs to the program as the decision resolves it.
+    logic boolean Kept{L}(zp_op *ops, integer i, integer decision) =
+      decision != ZP_CURSOR_SKIPPED || ops[i].if_stepped == 0;
+    // its position in the resolved program: the number of ops before i that belong to it
+    logic integer Place{L}(zp_op *ops, integer i, integer decision) =
+      i <= 0 ? 0 : Place(ops, i - 1, decision) + (Kept(ops, i - 1, decision) ? 1 : 0);
 
-    // the ledger of group g made of the issued communications
-    logic trace IssuedPut{L}(trace t, zp_op *ops, integer i, integer decision, integer g,
-                             integer key) =
-      Issues(ops, i, 0, decision) ? PutAt(t, ops + i, g, key, 1) : t;
-    logic trace IssuedLedger{L}(zp_op *ops, integer n, integer decision, integer g, integer key) =
-      n <= 0 ? Nothing :
-      IssuedPut(IssuedLedger(ops, n - 1, decision, g, key), ops, n - 1, decision, g, key);
+    // The additions and reductions of a micro-batch's gradients, which follow its ARRIVED.
+    predicate BlockOp{L}(zp_op *ops, integer i) =
+      ops[i].kind == ZP_OP_ADD ||
+      ((ops[i].kind == ZP_OP_REDUCE_SCATTER || ops[i].kind == ZP_OP_ALL_REDUCE) &&
+       ops[i].what == ZP_WHAT_GRADIENT);
+    predicate Arrival{L}(zp_op *ops, integer i) =
+      ops[i].kind == ZP_OP_ARRIVED && ops[i].group < 0;
 
-    // the first n ops: those that a skipped step omits come after the DECIDE at p, and the members
-    // of a ledger are communications
-    predicate Decided{L}(zp_op *ops, integer n, integer p, integer g) =
-      0 <= p && ops[p].kind == ZP_OP_DECIDE &&
-      (\forall integer i; 0 <= i < n && ops[i].if_stepped != 0 ==> p < i) &&
-      (\forall integer i; 0 <= i < n && ops[i].group == g ==> Communicates(ops[i].kind));
+    // Op i fills or sums the bucket of the mean p, or does both.
+    predicate InBucket{L}(zp_op *ops, integer i, integer p) =
+      ops[i].flat == ops[p].flat && ops[i].bucket == ops[p].bucket && 0 < ops[i].count;
+    predicate LastOf{L}(zp_op *ops, integer last, integer p) =
+      -1 <= last < p && (\forall integer i; last < i < p ==> !InBucket(ops, i, p));
+    predicate LastInBucket{L}(zp_op *ops, int64_t *last, integer n) =
+      \forall integer p; 0 <= p < n && ops[p].kind == ZP_OP_MEAN ==> LastOf(ops, last[p], p);
 */
 
-/*@ lemma Skipped_Range{L}: \forall integer i; 0 <= i ==>
-      \forall zp_op *ops, integer before, decision;
-        SkippedAt(ops, i, before, decision) == before ||
-        SkippedAt(ops, i, before, decision) == decision;
-    lemma Skipped_After{L}: \forall integer i; 0 <= i ==>
-      \forall zp_op *ops, integer p, before, decision;
-        0 <= p < i && ops[p].kind == ZP_OP_DECIDE ==>
-        SkippedAt(ops, i, before, decision) == decision;
-    // omitted ops decide nothing and issue nothing
-    lemma LeftOut_Skipped{L}: \forall integer j; 0 <= j ==>
-      \forall zp_op *ops, integer i, before, decision;
-        0 <= i <= j && SkippedAt(ops, i, before, decision) == decision ==>
-        SkippedAt(ops, j, before, decision) == decision;
-    lemma LeftOut_Issued{L}: \forall integer j; 0 <= j ==>
-      \forall zp_op *ops, integer i, before, decision;
-        0 <= i <= j && decision != 0 && SkippedAt(ops, i, before, decision) == decision &&
-        (\forall integer k; i <= k < j ==> ops[k].if_stepped != 0) ==>
-        Issued(ops, j, before, decision) == Issued(ops, i, before, decision);
-    // the communications issued in a group are the group's ledger for that decision (stepped 0:
-    // skipped)
-    lemma Issued_Put{L}: \forall integer i, n, p, g, key, stepped, decision, zp_op *ops, trace t;
-      0 <= i < n && Decided(ops, n, p, g) && (stepped != 0 <==> decision == 0) ==>
-      IssuedPut(t, ops, i, decision, g, key) == PutAt(t, ops + i, g, key, stepped);
-    lemma Issued_Ledger{L}: \forall integer i; 0 <= i ==>
-      \forall zp_op *ops, integer n, p, decision, g, key, stepped;
-        i <= n && Decided(ops, n, p, g) && (stepped != 0 <==> decision == 0) ==>
-        IssuedLedger(ops, i, decision, g, key) == LedgerOf(ops, i, g, key, stepped);
+/* ---- Ops that were handed out ------------------------------------------------------------------ */
+
+/*@ // the ledger of group g made of ops at[0], at[1], …, at[n - 1]
+    logic trace TakenLedger{O,T}(zp_op *ops, int64_t *at, integer n, integer g, integer key) =
+      n <= 0 ? Nothing :
+      PutAt{O}(TakenLedger{O,T}(ops, at, n - 1, g, key), ops + \at(at[n - 1],T), g, key, 1);
+    predicate SameTaken{A,B}(int64_t *at, integer n) =
+      \forall integer k; 0 <= k < n ==> \at(at[k],B) == \at(at[k],A);
+    // 1 if the ledgers of a step that is not skipped apply
+    logic integer Stepped(integer decision) = decision == ZP_CURSOR_SKIPPED ? 0 : 1;
+    // ops lo … hi - 1: none belongs to the ledger of group g
+    predicate Silent{L}(zp_op *ops, integer lo, integer hi, integer decision, integer g) =
+      \forall integer i; lo <= i < hi ==> ops[i].group != g || !Kept(ops, i, decision);
+    predicate Plain{L}(zp_op *ops, integer n) =
+      \forall integer i; 0 <= i < n ==> ops[i].if_stepped == 0;
+*/
+
+/* ---- Cursors --------------------------------------------------------------------------------- */
+
+/*@ predicate SameMarks{A,B}(uint8_t *issued, integer n) =
+      \forall integer i; 0 <= i < n ==> \at(issued[i],B) == \at(issued[i],A);
+
+    // Op i, not before the cursor, was handed out before its turn.
+    predicate TakenEarly{L}(zp_cursor *c, integer i) =
+      (i < c->ahead && c->ops[i].kind != ZP_OP_ARRIVED) ||
+      (c->last != \null && c->issued[i] != 0);
+    // Of the ops before this position, those that are no means and no ARRIVED were handed out, if
+    // the decision keeps them; of the ops from here on, at most means.
+    logic integer Front{L}(zp_cursor *c) =
+      c->pc < c->ahead ? c->ahead : c->pc + (c->state == ZP_CURSOR_BETWEEN ? 0 : 1);
+    // The op at p follows the ARRIVED of the micro-batch whose backward is out or was the last op,
+    // and the block ops of it that were handed out.
+    predicate EarlyAt{L}(zp_cursor *c, integer p) =
+      c->pc < p && c->state != ZP_CURSOR_LEFT &&
+      (c->pc < c->ahead ? p == c->ahead :
+        (Arrival(c->ops, c->pc) && p == c->pc + 1) ||
+        (c->state == ZP_CURSOR_OUT && c->ops[c->pc].kind == ZP_OP_BACKWARD &&
+         p == c->pc + 2 && Arrival(c->ops, c->pc + 1) && c->ops[c->pc + 1].if_stepped == 0));
+
+    // The mean p can be taken: what fills and sums its bucket was handed out, and the op that sums it
+    // may be the one that is out.
+    predicate MeanReady{L}(zp_cursor *c, integer p) =
+      c->last != \null && c->issued[p] == 0 && c->pc < p && c->last[p] < Front(c) &&
+      c->ops[p].if_stepped == 0 && c->ops[p].group < 0 &&
+      (0 <= c->early || c->state == ZP_CURSOR_OUT);
+
+    predicate CursorMemory{L}(zp_cursor *c) =
+      \valid(c) && 0 <= c->length && \valid_read(c->ops + (0 .. c->length - 1)) &&
+      \separated(c, c->ops + (0 .. c->length - 1)) &&
+      (c->last != \null ==>
+        \valid_read(c->last + (0 .. c->length - 1)) &&
+        \valid(c->issued + (0 .. c->length - 1)) &&
+        \separated(c, c->issued + (0 .. c->length - 1), c->ops + (0 .. c->length - 1),
+          c->last + (0 .. c->length - 1)));
+    predicate CursorPlace{L}(zp_cursor *c) =
+      0 <= c->pc <= c->length && 0 <= c->ahead <= c->length &&
+      ZP_CURSOR_BETWEEN <= c->state <= ZP_CURSOR_LEFT &&
+      ZP_CURSOR_UNDECIDED <= c->decision <= ZP_CURSOR_SKIPPED &&
+      (c->state != ZP_CURSOR_BETWEEN ==> c->pc < c->length) &&
+      (c->state == ZP_CURSOR_LEFT ==>
+        c->pc == c->length - 1 && c->early == -1 && c->mean == -1) &&
+      (c->state == ZP_CURSOR_BETWEEN && c->pc < c->length ==>
+        !TakenEarly(c, c->pc) && Kept(c->ops, c->pc, c->decision));
+    // ops taken early from one micro-batch's block
+    predicate CursorBlock{L}(zp_cursor *c) =
+      (c->early == -1 || (c->pc < c->early == c->ahead - 1)) &&
+      (c->pc < c->ahead ==> c->state != ZP_CURSOR_LEFT && c->pc + 1 < c->ahead &&
+        (Arrival(c->ops, c->pc) ||
+         (c->state == ZP_CURSOR_OUT && c->ops[c->pc].kind == ZP_OP_BACKWARD &&
+          c->pc + 2 < c->ahead && Arrival(c->ops, c->pc + 1))) &&
+        (\forall integer i; c->pc + 1 <= i < c->ahead ==> c->ops[i].if_stepped == 0 &&
+          (BlockOp(c->ops, i) || (i == c->pc + 1 && c->ops[c->pc].kind == ZP_OP_BACKWARD))));
+    predicate CursorMeans{L}(zp_cursor *c) =
+      (c->mean == -1 || (c->last != \null && c->pc < c->mean < c->length &&
+        (0 <= c->early || c->state == ZP_CURSOR_OUT))) &&
+      (c->last != \null ==> \forall integer i; 0 <= i < c->length && c->issued[i] != 0 ==>
+        c->ops[i].kind == ZP_OP_MEAN && c->ops[i].if_stepped == 0 && c->ops[i].group < 0 &&
+        c->last[i] < Front(c));
+    // as long as the step may be decided
+    predicate CursorPlain{L}(zp_cursor *c) =
+      c->stepped == 0 && c->decision == ZP_CURSOR_UNDECIDED && c->state != ZP_CURSOR_LEFT &&
+      c->pc < c->length ==>
+        \forall integer i; 0 <= i < c->pc + c->state ==> c->ops[i].if_stepped == 0;
+    predicate CursorOk{L}(zp_cursor *c) =
+      CursorMemory(c) && CursorPlace(c) && CursorBlock(c) && CursorMeans(c) && CursorPlain(c);
+*/
+
+/* ---- Lemmas ---------------------------------------------------------------------------------- */
+
+/*@ lemma Place_Plain{L}: \forall integer i; 0 <= i ==>
+      \forall zp_op *ops, integer d, e; Plain(ops, i) ==> Place(ops, i, d) == Place(ops, i, e);
+    lemma Place_Omitted{L}: \forall integer j; 0 <= j ==>
+      \forall zp_op *ops, integer i, d;
+        0 <= i <= j && (\forall integer k; i <= k < j ==> !Kept(ops, k, d)) ==>
+        Place(ops, j, d) == Place(ops, i, d);
+    lemma Ledger_Plain{L}: \forall integer i; 0 <= i ==>
+      \forall zp_op *ops, integer g, key, a, b; Plain(ops, i) ==>
+        LedgerOf(ops, i, g, key, a) == LedgerOf(ops, i, g, key, b);
+    lemma Ledger_Silent{L}: \forall integer j; 0 <= j ==>
+      \forall zp_op *ops, integer i, d, g, key; 0 <= i <= j && Silent(ops, i, j, d, g) ==>
+        LedgerOf(ops, j, g, key, Stepped(d)) == LedgerOf(ops, i, g, key, Stepped(d));
+    lemma Taken_Same{O,A,B}: \forall integer n; 0 <= n ==>
+      \forall zp_op *ops, int64_t *at, integer g, key; SameTaken{A,B}(at, n) ==>
+        TakenLedger{O,B}(ops, at, n, g, key) == TakenLedger{O,A}(ops, at, n, g, key);
 */
 
 #endif

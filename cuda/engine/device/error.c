@@ -58,11 +58,11 @@ static void add_positions(zp_cuda_rank *r, zp_error *err)
   const zp_cuda_position *host = &r->progress.host;
   const zp_cuda_mark *device = zp_cuda_progress_device(&r->progress);
   zp_error_append(err, "rank %d (stage %d, dp %d, tp %d), ", r->opt.rank, at->pp, at->dp, at->tp);
-  if (host->phase < 0) {
+  if (host->cursor.phase < 0) {
     zp_error_append(err, "not in a program: ");
     return;
   }
-  add_position(r, err, host->phase, host->step, host->pc);
+  add_position(r, err, host->cursor.phase, host->step, zp_cursor_position(&host->cursor));
   if (device) zp_error_append(err, ", the device is in ");
   else if ((device = zp_cuda_progress_latest(&r->progress)) != NULL)
     zp_error_append(err, ", the device has ended all communication, last in ");

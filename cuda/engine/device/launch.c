@@ -5,10 +5,10 @@
 int zp_cuda_intercepted(const zp_cuda_rank *r, zp_cuda_action *action)
 {
   const zp_cuda_intercept *test = &r->opt.intercept;
-  const zp_cuda_position *host = &r->progress.host;
+  const zp_cursor *c = &r->progress.host.cursor;
+  const int64_t at = zp_cursor_position(c);
   if (!test->before) return 0;
-  if (host->phase >= 0 && host->pc < r->plan.length[host->phase])
-    action->op = &r->plan.program[host->phase][host->pc];
+  if (at < c->length) action->op = &c->ops[at];
   return test->before(test->ctx, action);
 }
 

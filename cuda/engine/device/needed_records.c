@@ -71,5 +71,5 @@ int zp_cuda_find_needed_records(zp_cuda_plan *p)
 
 int zp_cuda_record_is_needed(const zp_cuda_plan *p, const zp_cuda_position *host)
 {
-  return host->phase != ZP_PHASE_STEP || p->needed[host->pc];
+  return host->cursor.phase != ZP_PHASE_STEP || p->needed[zp_cursor_position(&host->cursor)];
 }

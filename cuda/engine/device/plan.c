@@ -6,6 +6,7 @@
 #include "../../../ref/base/invariant.h"
 #include "../../../ref/engine/bucket_slots.h"
 #include "../../../ref/engine/count.h"
+#include "../../../ref/engine/cursor.h"
 #include "../../../ref/engine/last_sum.h"
 #include "../../../ref/engine/partial.h"
 #include "../../../ref/engine/rank_program.h"
@@ -52,7 +53,9 @@ int zp_cuda_plan_open(zp_cuda_plan *p, const zp_config *cfg, zp_cuda_plan_how ho
   p->needed = calloc((size_t)p->length[ZP_PHASE_STEP] + 1, 1);
   p->is_last = calloc((size_t)p->length[ZP_PHASE_STEP] + 1, 1);
   p->mean = calloc((size_t)p->lay.n_flats + 1, sizeof *p->mean);
-  if (!p->needed || !p->is_last || !p->mean) return -1;
+  p->last = calloc((size_t)p->length[ZP_PHASE_STEP] + 1, sizeof *p->last);
+  if (!p->needed || !p->is_last || !p->mean || !p->last) return -1;
+  zp_last_in_bucket(p->program[ZP_PHASE_STEP], p->length[ZP_PHASE_STEP], p->last);
   if (zp_last_sums(p->program[ZP_PHASE_STEP], p->length[ZP_PHASE_STEP], p->lay.n_flats, p->is_last,
                    p->mean))
     return -1;
@@ -65,6 +68,7 @@ void zp_cuda_plan_close(zp_cuda_plan *p)
   free(p->needed);
   free(p->is_last);
   free(p->mean);
+  free(p->last);
   free(p->counted);
   free(p->partial);
   free(p->lay.spot);

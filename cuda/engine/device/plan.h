@@ -22,6 +22,7 @@ typedef struct zp_cuda_plan {
   int32_t slots;    /* stage 2: bucket slots, which the ops of a step number; else 0 */
   uint8_t *needed;  /* [length of a step] 1: some stream waits for the op's record, or may */
   uint8_t *is_last; /* [length of a step] 1: a bucket's last sum; its mean follows (STEP-2) */
+  int64_t *last;    /* [length of a step] of a mean: the last op before it in its bucket, or -1 */
   int64_t *mean;    /* [lay.n_flats] the position of bucket 0's mean in the step, or -1 */
   uint8_t *counted; /* [lay.n_params] 1: ranks of block 0 count the entry's squares here (STAT-2) */
   uint8_t *partial; /* [lay.n_params] 1: its gradient is summed over tp (RED-8) */

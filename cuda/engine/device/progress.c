@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "../../../ref/base/invariant.h"
-#include "../../../ref/engine/cursor.h"
 
 /* Launches of one op: an exchange of parts, then a gather of sums. */
 enum { LAUNCHES = 2 };
@@ -22,7 +21,8 @@ cudaError_t zp_cuda_progress_open(zp_cuda_progress *p, const zp_cuda_plan *plan)
   }
   p->cap = LAUNCHES * (ZP_CUDA_FLIGHT + 1) * most + 1;
   p->mark = calloc((size_t)p->cap, sizeof *p->mark);
-  if (!p->mark) return cudaErrorMemoryAllocation;
+  p->issued = calloc((size_t)plan->length[ZP_PHASE_STEP] + 1, 1);
+  if (!p->mark || !p->issued) return cudaErrorMemoryAllocation;
   result = cudaMallocHost((void **)&p->shared, sizeof *p->shared);
   if (result == cudaSuccess)
     *p->shared = (zp_cuda_shared){.stop = INT64_MAX, .difference = {.step = -1}};
@@ -32,6 +32,7 @@ cudaError_t zp_cuda_progress_open(zp_cuda_progress *p, const zp_cuda_plan *plan)
 void zp_cuda_progress_close(zp_cuda_progress *p)
 {
   free(p->mark);
+  free(p->issued);
 }
 
 void zp_cuda_progress_free_shared(zp_cuda_progress *p)
@@ -42,8 +43,10 @@ void zp_cuda_progress_free_shared(zp_cuda_progress *p)
 int zp_cuda_progress_invariant(const zp_cuda_progress *p, const zp_cuda_plan *plan, zp_error *err)
 {
   const zp_cuda_position *h = &p->host;
-  ZP_INVARIANT(err, -1, h->phase >= -1 && h->phase < ZP_PHASES);
-  ZP_INVARIANT(err, -1, h->pc >= 0 && (h->phase < 0 || h->pc <= plan->length[h->phase]));
+  const zp_cursor *c = &h->cursor;
+  ZP_INVARIANT(err, -1, c->phase >= -1 && c->phase < ZP_PHASES);
+  ZP_INVARIANT(err, -1, c->pc >= 0 && c->pc <= c->length);
+  ZP_INVARIANT(err, -1, c->length == (c->phase < 0 ? 0 : plan->length[c->phase]));
   ZP_INVARIANT(err, -1, h->step >= 0);
   ZP_INVARIANT(err, -1, p->ended >= 0 && p->ended <= p->n);
   ZP_INVARIANT(err, -1, p->n - p->ended <= p->cap);
@@ -68,9 +71,9 @@ CUresult zp_cuda_progress_mark(zp_cuda_progress *p, int32_t lane)
   if (p->n - p->ended == p->cap) zp_cuda_progress_device(p);
   if (p->n - p->ended == p->cap) p->ended++; /* two steps do not have as many */
   p->mark[p->n++ % p->cap] =
-      (zp_cuda_mark){.step = p->host.phase == ZP_PHASE_INIT ? -1 : p->host.step,
-                     .pc = p->host.pc,
-                     .phase = p->host.phase,
+      (zp_cuda_mark){.step = p->host.cursor.phase == ZP_PHASE_INIT ? -1 : p->host.step,
+                     .pc = zp_cursor_position(&p->host.cursor),
+                     .phase = p->host.cursor.phase,
                      .lane = lane,
                      .n = p->launched[lane]};
   return r;

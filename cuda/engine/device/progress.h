@@ -7,6 +7,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include "../../../ref/engine/cursor.h"
 #include "../../kernels/kernels.h"
 #include "plan.h"
 
@@ -18,9 +19,8 @@ enum { ZP_CUDA_LANES = 4 };
 /* Where the host is. */
 typedef struct zp_cuda_position {
   int32_t ready; /* 1: INIT has been issued */
-  int32_t phase; /* zp_phase; -1: no program has begun */
-  int64_t pc;    /* the op that is being issued */
   int64_t step;
+  zp_cursor cursor; /* in the program that is being issued */
 } zp_cuda_position;
 
 /* A communication that was launched: the n-th of its lane. */
@@ -43,6 +43,7 @@ typedef struct zp_cuda_progress {
   zp_cuda_position host;
   zp_cuda_mark *mark; /* [cap]; NULL: not opened yet */
   int64_t cap, ended, n;
+  uint8_t *issued; /* [length of a step] of the cursor */
   cudaStream_t lane[ZP_CUDA_LANES];
   uint32_t launched[ZP_CUDA_LANES];
   zp_cuda_shared *shared; /* pinned; NULL: not opened yet */

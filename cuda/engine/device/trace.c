@@ -6,16 +6,19 @@ void zp_cuda_issuing(const zp_cuda_rank *r, const zp_op *op)
 {
   const zp_cuda_position *host = &r->progress.host;
   if (op && zp_log_has(&r->log, ZP_LOG_OPS))
-    zp_log_op(&r->log, ZP_LOG_OPS, host->phase, host->step, host->pc, op);
-  if (r->opt.issuing) r->opt.issuing(r->opt.issued_ctx, host->phase, host->pc, op);
+    zp_log_op(&r->log, ZP_LOG_OPS, host->cursor.phase, host->step,
+              zp_cursor_position(&host->cursor), op);
+  if (r->opt.issuing)
+    r->opt.issuing(r->opt.issued_ctx, host->cursor.phase, zp_cursor_position(&host->cursor), op);
 }
 
 void zp_cuda_issued(const zp_cuda_rank *r, const zp_op *op)
 {
   const zp_cuda_position *host = &r->progress.host;
   if (zp_log_has(&r->log, ZP_LOG_COMM))
-    zp_log_op(&r->log, ZP_LOG_COMM, host->phase, host->step, host->pc, op);
-  if (r->opt.issued) r->opt.issued(r->opt.issued_ctx, host->phase, op);
+    zp_log_op(&r->log, ZP_LOG_COMM, host->cursor.phase, host->step,
+              zp_cursor_position(&host->cursor), op);
+  if (r->opt.issued) r->opt.issued(r->opt.issued_ctx, host->cursor.phase, op);
 }
 
 static const char *stream_name(const zp_cuda_rank *r, cudaStream_t stream)

@@ -67,7 +67,7 @@ void zp_cuda_gathers_close(zp_cuda_gathers *g)
 
 int zp_cuda_gathers_apart(const zp_cuda_gathers *g)
 {
-  return g->n > 0 && g->r->progress.host.phase == ZP_PHASE_STEP;
+  return g->n > 0 && g->r->progress.host.cursor.phase == ZP_PHASE_STEP;
 }
 
 int zp_cuda_gathers_after_update(const zp_cuda_gathers *g)

@@ -9,6 +9,7 @@
 #include "../../../ref/engine/window.h"
 #include "../device/launch.h"
 #include "../device/runs.h"
+#include "../device/take.h"
 #include "../device/trace.h"
 #include "reduce.h"
 
@@ -228,23 +229,27 @@ static int add(const zp_cuda_gradients *g, const zp_op *op)
   return s->is_staged && s->missing == 0 ? unstage(g, s, last) : 0;
 }
 
-/* As far as announced entries reach. The host's position is that of the op being issued. */
-static int issue_announced(zp_cuda_gradients *g)
+/* The micro-batch's first ADD or reduction that is not issued, or the op after the last one. */
+static int64_t next_of(const zp_cuda_gradients *g)
 {
-  zp_cuda_position *host = &g->ops->r->progress.host;
-  const zp_op *ops = plan_of(g)->program[host->phase];
-  const int64_t here = host->pc, length = plan_of(g)->length[host->phase];
-  int status = 0;
-  for (; !status && g->next < length; g->next += status == 0) {
-    const zp_op *op = &ops[g->next];
+  return zp_cursor_next_early(&g->ops->r->progress.host.cursor);
+}
+
+/* As far as announced entries reach, ahead of the arrival check. */
+static int issue_announced(const zp_cuda_gradients *g)
+{
+  zp_cuda_rank *r = g->ops->r;
+  const zp_cursor *c = &r->progress.host.cursor;
+  for (int64_t p = next_of(g); p < c->length; p = next_of(g)) {
+    const zp_op *op = &c->ops[p];
     if (op->kind != ZP_OP_ADD && op->what != ZP_WHAT_GRADIENT) break;
     if (op->kind == ZP_OP_ADD && entry_of(g, op)->arrival == ZP_CUDA_AWAITED) break;
-    host->pc = g->next;
-    zp_cuda_issuing(g->ops->r, op);
-    status = op->kind == ZP_OP_ADD ? add(g, op) : zp_cuda_reduce(g->ops, op);
+    ZP_TRY(zp_cuda_take_early(r, p));
+    zp_cuda_issuing(r, op);
+    ZP_TRY(op->kind == ZP_OP_ADD ? add(g, op) : zp_cuda_reduce(g->ops, op));
+    ZP_TRY(zp_cuda_done(r));
   }
-  host->pc = here;
-  return status;
+  return 0;
 }
 
 /* ---- Announcements --------------------------------------------------------------------------- */
@@ -252,7 +257,7 @@ static int issue_announced(zp_cuda_gradients *g)
 static int fail_early(const zp_cuda_gradients *g, const zp_cuda_entry *s, int32_t j)
 {
   const int32_t first = plan_of(g)->lay.first_param;
-  const zp_op *awaited = &plan_of(g)->program[ZP_PHASE_STEP][g->next];
+  const zp_op *awaited = &plan_of(g)->program[ZP_PHASE_STEP][next_of(g)];
   return zp_cuda_fail(g->ops->r, ZP_E_ARRIVAL,
                       "the gradient of entry %d in micro-batch %lld came too long before its turn: "
                       "that of entry %d is awaited, and entry %d's is kept where it would go, in "
@@ -440,7 +445,7 @@ int zp_cuda_gradients_announce(zp_cuda_gradients *g, int32_t param, int64_t mb,
 /* The entry's first ADD that is not issued; NULL: it has none. */
 static const zp_op *first_add(const zp_cuda_gradients *g, int32_t param)
 {
-  const zp_op *op = &plan_of(g)->program[ZP_PHASE_STEP][g->next];
+  const zp_op *op = &plan_of(g)->program[ZP_PHASE_STEP][next_of(g)];
   const zp_op *end = plan_of(g)->program[ZP_PHASE_STEP] + plan_of(g)->length[ZP_PHASE_STEP];
   for (; op < end && (op->kind == ZP_OP_ADD || op->what == ZP_WHAT_GRADIENT); op++)
     if (op->kind == ZP_OP_ADD && op->param == param) return op;
@@ -450,7 +455,7 @@ static const zp_op *first_add(const zp_cuda_gradients *g, int32_t param)
 /* Is a reduction of earlier contents of op's slot not issued yet? */
 static int is_slot_taken(const zp_cuda_gradients *g, const zp_op *op)
 {
-  const zp_op *before = &plan_of(g)->program[ZP_PHASE_STEP][g->next];
+  const zp_op *before = &plan_of(g)->program[ZP_PHASE_STEP][next_of(g)];
   for (; before < op; before++)
     if (before->kind != ZP_OP_ADD && before->slot == op->slot) return 1;
   return 0;
@@ -502,7 +507,7 @@ void zp_cuda_gradients_forward(zp_cuda_gradients *g, int64_t mb)
   memset(unused(g, mb, 0), 0, (size_t)plan_of(g)->lay.n_params);
 }
 
-void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next)
+void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb)
 {
   for (int32_t i = 0; i < plan_of(g)->lay.n_params; i++) {
     g->entry[i].arrival = ZP_CUDA_AWAITED;
@@ -510,7 +515,6 @@ void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next)
     if (*unused(g, mb, i)) take(g, i, ZP_CUDA_UNUSED, NULL, g->ops->r->reduce);
   }
   g->mb = g->backward = mb;
-  g->next = next;
 }
 
 int32_t zp_cuda_gradients_missing(const zp_cuda_gradients *g, int32_t *first)
@@ -548,7 +552,6 @@ int zp_cuda_gradients_invariant(const zp_cuda_gradients *g, zp_error *err)
   ZP_INVARIANT(err, -1, g->mb >= -1 && g->mb < p->cfg->micro_batches);
   ZP_INVARIANT(err, -1, g->backward >= g->mb && g->backward <= g->forward);
   ZP_INVARIANT(err, -1, g->forward < p->cfg->micro_batches);
-  ZP_INVARIANT(err, -1, g->next >= 0 && g->next <= p->length[ZP_PHASE_STEP]);
-  ZP_INVARIANT(err, -1, g->mb < 0 || g->next >= 2); /* after BACKWARD and ARRIVED */
+  ZP_INVARIANT(err, -1, g->mb < 0 || next_of(g) >= 2); /* after BACKWARD and ARRIVED */
   return 0;
 }

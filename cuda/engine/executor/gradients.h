@@ -50,7 +50,6 @@ typedef struct zp_cuda_gradients {
   uint8_t *unused;           /* [slots][n_params] */
   int32_t slots;             /* places of micro-batches that are between forward and backward */
   int64_t forward, backward; /* the latest micro-batch whose forward, backward has begun; or -1 */
-  int64_t next; /* the first op of the micro-batch's ADDs and reductions that is not issued */
 } zp_cuda_gradients;
 
 /* The lists; then the ring and each entry's events. */
@@ -61,9 +60,9 @@ void zp_cuda_gradients_close(zp_cuda_gradients *g);
 void zp_cuda_gradients_begin_step(zp_cuda_gradients *g);
 /* Micro-batch mb's forward begins: its entries may be declared unused. */
 void zp_cuda_gradients_forward(zp_cuda_gradients *g, int64_t mb);
-/* Its backward begins; its ADDs and reductions begin at program position next. Those of entries
- * that were declared unused are issued with what is announced next, or at its end. */
-void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb, int64_t next);
+/* Its backward begins. ADDs and reductions of entries that were declared unused are issued with what
+ * is announced next, or at its end. */
+void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb);
 int32_t zp_cuda_gradients_trained(const zp_cuda_gradients *g); /* entries that are not frozen */
 /* Entries that are not announced; *first: the first of them. */
 int32_t zp_cuda_gradients_missing(const zp_cuda_gradients *g, int32_t *first);

@@ -4,6 +4,7 @@
 #include "../comm/collectives.h"
 #include "../device/launch.h"
 #include "../device/runs.h"
+#include "../device/take.h"
 #include "../device/trace.h"
 
 static int is_exact(const zp_cuda_ops *o)
@@ -128,15 +129,12 @@ static int mean_of(const zp_cuda_ops *o, const zp_op *op)
 static int end_sum(const zp_cuda_ops *o, const zp_op *op)
 {
   const zp_cuda_plan *p = &o->r->plan;
-  int64_t *at = &o->r->progress.host.pc;
-  const int64_t here = *at;
-  int status;
-  if (!p->is_last[here]) return 0;
-  *at = p->mean[op->flat] + op->bucket;
-  zp_cuda_issuing(o->r, &p->program[ZP_PHASE_STEP][*at]);
-  status = mean_of(o, &p->program[ZP_PHASE_STEP][*at]);
-  *at = here;
-  return status;
+  const int64_t mean = p->mean[op->flat] + op->bucket;
+  if (!p->is_last[zp_cursor_position(&o->r->progress.host.cursor)]) return 0;
+  ZP_TRY(zp_cuda_take_early(o->r, mean));
+  zp_cuda_issuing(o->r, &p->program[ZP_PHASE_STEP][mean]);
+  ZP_TRY(mean_of(o, &p->program[ZP_PHASE_STEP][mean]));
+  return zp_cuda_done(o->r);
 }
 
 /* ---- Data-parallel groups -------------------------------------------------------------------- */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "../../../ref/base/invariant.h"
-#include "../../../ref/engine/cursor.h"
 #include "../comm/host_wait.h"
 #include "../device/launch.h"
+#include "../device/take.h"
 #include "../device/trace.h"
 #include "reduce.h"
 #include "statistics.h"
@@ -80,10 +80,9 @@ static int run_forward(const zp_cuda_steps *s, const zp_op *op)
   return zp_cuda_forward(s->pipeline, op);
 }
 
-/* The ADDs and reductions of the micro-batch's gradients follow ARRIVED. */
 static int run_backward(const zp_cuda_steps *s, const zp_op *op)
 {
-  zp_cuda_gradients_begin(s->gradients, op->mb, rank_of(s)->progress.host.pc + 2);
+  zp_cuda_gradients_begin(s->gradients, op->mb);
   return zp_cuda_backward(s->pipeline, op);
 }
 
@@ -102,7 +101,8 @@ static int run_install(zp_cuda_steps *s, const zp_op *op)
   return 0;
 }
 
-/* ADDs and reductions of gradients are issued as entries are announced: gradients.c. */
+/* ADDs and reductions of gradients are issued as entries are announced: gradients.c. A mean is
+ * issued with its bucket's last sum: reduce.c. */
 static int run_op(zp_cuda_steps *s, const zp_op *op)
 {
   switch (op->kind) {
@@ -139,25 +139,19 @@ static int pauses(const zp_cuda_steps *s, const zp_op *op)
          zp_cuda_gradients_missing(s->gradients, &first) > 0;
 }
 
-/* The host does not know whether the step is skipped: it leaves nothing out (STEP-6). */
+/* The cursor is undecided throughout, so a skipped step issues the same ops; on the device they
+ * change nothing (STEP-6). */
 int zp_cuda_continue(zp_cuda_steps *s)
 {
   zp_cuda_rank *r = rank_of(s);
-  zp_cuda_position *host = &r->progress.host;
-  const zp_op *ops = r->plan.program[host->phase];
-  const int64_t length = r->plan.length[host->phase];
-  while (host->pc < length) {
-    const int64_t pc = zp_cursor_next(ops, length, host->pc, 0);
-    if (pc == length) break;
-    host->pc = pc;
-    if (pauses(s, &ops[pc])) return 0;
-    if (ops[pc].kind == ZP_OP_MEAN) { /* issued with its bucket's last sum: reduce.c */
-      host->pc++;
-      continue;
-    }
-    zp_cuda_issuing(r, &ops[pc]);
-    ZP_TRY(run_op(s, &ops[pc]));
-    host->pc = ops[pc].kind == ZP_OP_ARRIVED ? s->gradients->next : pc + 1;
+  const zp_cursor *c = &r->progress.host.cursor;
+  while (c->pc < c->length) {
+    const zp_op *op = &c->ops[c->pc];
+    if (pauses(s, op)) return 0;
+    ZP_TRY(zp_cuda_take(r));
+    zp_cuda_issuing(r, op);
+    ZP_TRY(run_op(s, op));
+    ZP_TRY(zp_cuda_done(r));
   }
   return 0;
 }
@@ -176,8 +170,7 @@ int zp_cuda_run_program(zp_cuda_steps *s, int32_t phase)
         "gradients or losses were announced for a step that has not been ended: call "
         "zp_cuda_end_step before a save or load");
   if (phase != ZP_PHASE_STEP) ZP_TRY(join_gathers(s));
-  r->progress.host.phase = phase;
-  r->progress.host.pc = 0;
+  zp_cuda_begin_program(r, phase);
   return zp_cuda_continue(s);
 }
 
@@ -198,12 +191,11 @@ int zp_cuda_run_init(zp_cuda_steps *s)
 int zp_cuda_begin_step(zp_cuda_steps *s)
 {
   zp_cuda_rank *r = rank_of(s);
-  zp_cuda_position *host = &r->progress.host;
+  const zp_cuda_position *host = &r->progress.host;
   zp_cuda_buckets_begin_step(s->ops->buckets);
   zp_cuda_gradients_begin_step(s->gradients);
-  host->phase = ZP_PHASE_STEP; /* an error in the wait is this step's */
-  host->pc = 0;
-  if (s->seen == host->step) return 0; /* the host has seen the last step's end */
+  zp_cuda_begin_program(r, ZP_PHASE_STEP); /* an error in the wait is this step's */
+  if (s->seen == host->step) return 0;     /* the host has seen the last step's end */
   /* step 0 waits for nothing, step 1 for INIT; with offload the host has received the last
    * decision, which follows all earlier work */
   if (host->step > 0 && s->ops->offload->updates == 0) {

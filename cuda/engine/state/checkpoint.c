@@ -216,7 +216,7 @@ static int install_state(zp_cuda_checkpoint *c)
 /* All ranks know of the failure, and the communicators are intact: no alarm is needed. */
 static int agree_on_failure(zp_cuda_checkpoint *c, int64_t others)
 {
-  const int load = c->r->progress.host.phase == ZP_PHASE_LOAD;
+  const int load = c->r->progress.host.cursor.phase == ZP_PHASE_LOAD;
   zp_error *to = load ? &c->r->failure.first : &c->unsaved;
   const char *left = load ? "what was being loaded is incomplete, so the run must end"
                           : "the training state and the checkpoint before are unchanged";

@@ -26,14 +26,14 @@ static void put_rank(const zp_rank *r, const zp_wait *w, zp_error *err)
   zp_error_append(err, "\n  rank %d (stage %d, dp %d, tp %d)", r->rank, r->at.pp, r->at.dp,
                   r->at.tp);
   if (w->state == ZP_ENDED) {
-    zp_error_append(err, " has ended its %s program", zp_phase_name(r->phase));
+    zp_error_append(err, " has ended its %s program", zp_phase_name(r->cursor.phase));
     return;
   }
-  if (r->pc >= r->length[r->phase]) return;
-  at = w->state == ZP_WAITING ? &r->current : &r->program[r->phase][r->pc];
+  if (r->cursor.pc >= r->length[r->cursor.phase]) return;
+  at = w->state == ZP_WAITING ? &r->current : &r->program[r->cursor.phase][r->cursor.pc];
   zp_op_describe(at, op, sizeof op);
-  zp_error_append(err, ", %s %lld, program position %lld: %s", zp_phase_name(r->phase),
-                  (long long)r->step, (long long)r->pc, op);
+  zp_error_append(err, ", %s %lld, program position %lld: %s", zp_phase_name(r->cursor.phase),
+                  (long long)r->step, (long long)r->cursor.pc, op);
   if (at->kind < ZP_OP_FIRST_COMM) return;
   name_group(r, at, group, sizeof group);
   zp_error_append(err, " of group %s", group);

@@ -54,7 +54,7 @@ static int is_data(const zp_op *op)
 static void before(void *ctx, zp_rank *r, zp_op *op)
 {
   job *j = ctx;
-  if (r->rank != j->rank || r->phase != ZP_PHASE_STEP || r->step != 1 || j->done) return;
+  if (r->rank != j->rank || r->cursor.phase != ZP_PHASE_STEP || r->step != 1 || j->done) return;
   if (strcmp(j->fault, "kill") == 0 && is_data(op)) raise(SIGKILL);
   if (strcmp(j->fault, "stop") == 0 && is_data(op)) raise(SIGSTOP);
   if (strcmp(j->fault, "early") == 0 && is_data(op)) _exit(5);
