@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import clauses
+import cursors
 import includes
 import lengths
 import processes
@@ -39,6 +40,7 @@ TEXT = [
     (("download",), lambda t, o: supply.pip_rule(t)),
     (("lock",), lambda t, o: supply.lock_rule(t)),
     (("process",), lambda t, o: processes.check(t)),
+    (("cursor",), lambda t, o: cursors.check(t)),
 ]
 SYMBOLS = [
     (("cycle",), lambda t, o: symbols.cycle_rule(t, o.objects)),

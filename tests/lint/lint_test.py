@@ -319,6 +319,27 @@ def process_rules():
     expect("the_place_of_processes_passes", lint(tree(files), "text", "--only", "process"), 0)
 
 
+def cursor_rules():
+    header = "typedef struct zp_cursor {\n  long pc; /* next */\n  char *issued;\n} zp_cursor;\n"
+    place = {"ref/engine/cursor.h": header}
+    place["ref/engine/cursor.c"] = "void zp_b(zp_cursor *c)\n{\n  c->pc++;\n}\n"
+    for name, line, what in (
+        ("a_field_that_another_file_assigns", "r->cursor.pc = 1;", "a field"),
+        ("a_field_that_another_file_increments", "c->pc++;", "a field"),
+        ("a_field_that_another_file_adds_to", "r->host.cursor.pc += 2;", "a field"),
+        ("an_element_that_another_file_assigns", "c->issued[p + 1] = 1;", "a field"),
+        ("a_field_whose_address_another_file_takes", "long *at = &r->cursor.pc;", "a field"),
+        ("a_cursor_that_another_file_assigns", "r->cursor = *c;", "a whole"),
+        ("a_cursor_that_another_file_clears", "memset(&r->cursor, 0, 9);", "the memory"),
+    ):
+        files = {**place, "ref/low/b.c": f"void zp_d(zp_cursor *c)\n{{\n  {line}\n}}\n"}
+        planted(f"{name}_fails", "cursor", files, f"ref/low/b.c:3: cursor: writes {what}")
+    reads = "int zp_e(zp_cursor *c)\n{\n  /* c->pc = 1 */\n  const zp_cursor *d = &r->cursor;\n"
+    reads += "  return c->pc == 1 && c->pc <= d->pc;\n}\n"
+    files = {**place, "ref/low/b.c": reads}
+    expect("files_that_read_a_cursor_pass", lint(tree(files), "text", "--only", "cursor"), 0)
+
+
 def compiled(files):
     """A tree with its objects in build/."""
     root = tree(files)
@@ -428,6 +449,7 @@ with tempfile.TemporaryDirectory() as TEMPORARY:
     callback_rules()
     download_rules()
     process_rules()
+    cursor_rules()
     symbol_rules()
     frozen_words()
     pre_commit_hook()
