@@ -163,12 +163,12 @@ void zp_count_mean(const zp_config *cfg, const zp_layout *lay, const uint8_t *co
   //@ assert count: own.count == PartIn(lay->flat + k, b);
   /*@ assert index: MemberOf(cfg, lay, at, k) ==
         GroupIndex(cfg, lay->flat[k].group, -1, at.pp, at.dp, at.tp); */
+  /*@ assert member: 0 <= b &&
+        0 <= GroupIndex(cfg, lay->flat[k].group, -1, at.pp, at.dp, at.tp); */
   /*@ assert flat: own.flat == OwnPlace(b, lay->flat[k].capacity,
         GroupIndex(cfg, lay->flat[k].group, -1, at.pp, at.dp, at.tp), own.count); */
   //@ assert own: own.flat == OwnFrom(cfg, lay, at, k, b) && own.count == PartIn(lay->flat + k, b);
-  /*@ assert sum: own.flat == b * lay->flat[k].capacity +
-        Parts(MemberOf(cfg, lay, at, k), PartIn(lay->flat + k, b)); */
-  //@ assert first: f->capacity == lay->flat[k].capacity;
+  //@ assert first: b * f->capacity == Parts(b, lay->flat[k].capacity);
   //@ assert place: from == OwnAt(cfg, lay, at, k, b);
   //@ assert inside: 0 <= from && from + own.count <= all;
   const int64_t bad = zp_nonfinite_f32(mean, all);

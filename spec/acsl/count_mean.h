@@ -5,10 +5,10 @@
 /*@ // the part of bucket b of flat group k that the rank owns: its first element, and one past it
     logic integer MemberOf{L}(zp_config *c, zp_layout *lay, zp_coord at, integer k) =
       GroupIndex(c, lay->flat[k].group, -1, at.pp, at.dp, at.tp);
-    // (A function of its own, which keeps provers from expanding the product.)
-    logic integer Parts(integer r, integer part) = r * part;
+    // (The case is redundant; it keeps provers from expanding the product.)
+    logic integer Parts(integer r, integer part) = r <= 0 ? 0 : r * part;
     logic integer OwnPlace(integer b, integer cap, integer r, integer part) =
-      b * cap + Parts(r, part);
+      Parts(b, cap) + Parts(r, part);
     logic integer OwnFrom{L}(zp_config *c, zp_layout *lay, zp_coord at, integer k, integer b) =
       OwnPlace(b, lay->flat[k].capacity, MemberOf(c, lay, at, k), PartIn(lay->flat + k, b));
     logic integer OwnTo{L}(zp_config *c, zp_layout *lay, zp_coord at, integer k, integer b) =

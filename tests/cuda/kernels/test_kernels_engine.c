@@ -37,7 +37,7 @@ static void add(job *j, zp_rank *r, const zp_op *op)
   const zp_flat *f = &r->lay.flat[op->flat];
   zp_flat_state *s = &r->flat[op->flat];
   const int exact = r->cfg->reduce == ZP_EXACT; /* then contributions are checked. STAT-3 */
-  zp_gather_params p = {.dtype = dtype, .nonfinite = exact ? &r->nonfinite : NULL};
+  zp_gather_params p = {.dtype = dtype, .nonfinite = exact ? &r->stats.nonfinite : NULL};
   zp_memory_run *run = p.runs.here;
   const void *kernel = zp_kernel_gather_copy;
   p.first = op->mb == 0;
@@ -95,7 +95,7 @@ static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
                          .f16 = zp_gradients_of(r, op->flat) == ZP_F16,
                          .n = here.count,
                          .tally = &d->tally,
-                         .nonfinite = &r->nonfinite};
+                         .nonfinite = &r->stats.nonfinite};
   int64_t next = 0;
   int32_t i = r->lay.n_params;
   zp_piece g;
@@ -120,16 +120,16 @@ static void mean(job *j, device *d, zp_rank *r, const zp_op *op)
 /* The interpreter packs what it has counted: that is given back as it was packed here. */
 static void statistics(job *j, device *d, zp_rank *r)
 {
-  memcpy(d->tally.loss, r->loss, sizeof r->loss);
-  d->tally.nonfinite = r->nonfinite;
-  d->tally.bad_loss = r->bad_loss;
+  memcpy(d->tally.loss, r->stats.loss, sizeof r->stats.loss);
+  d->tally.nonfinite = r->stats.nonfinite;
+  d->tally.bad_loss = r->stats.bad_loss;
   zp_pack_params p = {.tally = &d->tally, .stats = d->stats};
   kernel_run(&j->r, zp_kernel_pack, zp_launch_one(), &p);
-  zp_sumsq_clear(&r->squares);
-  memcpy(r->squares.limb, d->stats + ZP_STAT_SQUARES, sizeof r->squares.limb);
-  memcpy(r->loss, d->stats + ZP_STAT_LOSS, sizeof r->loss);
-  r->nonfinite = d->stats[ZP_STAT_NONFINITE];
-  r->bad_loss = d->stats[ZP_STAT_BAD_LOSS];
+  zp_sumsq_clear(&r->stats.squares);
+  memcpy(r->stats.squares.limb, d->stats + ZP_STAT_SQUARES, sizeof r->stats.squares.limb);
+  memcpy(r->stats.loss, d->stats + ZP_STAT_LOSS, sizeof r->stats.loss);
+  r->stats.nonfinite = d->stats[ZP_STAT_NONFINITE];
+  r->stats.bad_loss = d->stats[ZP_STAT_BAD_LOSS];
 }
 
 static void decide(job *j, device *d, zp_rank *r)
