@@ -108,8 +108,8 @@ Print Assumptions carried_limbs_are_unique.
 Print Assumptions hypotheses_hold_of_limbs.
 
 (* The planner's programs. *)
-Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.Channels ZP.StepHypotheses ZP.Decision
-  ZP.StepDecision ZP.PlannerRun.
+Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.Channels ZP.StepHypotheses ZP.Decision.
+Require Import ZP.StepDecision ZP.PlannerRun.
 
 Print valid.
 Print coord_of.

@@ -376,7 +376,7 @@ Proof.
   rewrite flat_map_app, IH; reflexivity.
 Qed.
 
-Section Hypotheses.
+Section Planned.
 
 Variable c : config.
 Variable p : coord -> list op.
@@ -480,4 +480,4 @@ Proof.
   unfold marked; rewrite U; reflexivity.
 Qed.
 
-End Hypotheses.
+End Planned.

@@ -6,8 +6,8 @@
 
 Require Import Bool List Arith ZArith Lia Sorted.
 Require Import ZP.Program ZP.NoDeadlock.
-Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Channels ZP.StepClocks
-  ZP.StepLedgers.
+Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Channels ZP.StepClocks.
+Require Import ZP.StepLedgers.
 Import ListNotations.
 Open Scope Z_scope.
 

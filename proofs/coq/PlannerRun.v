@@ -7,8 +7,8 @@
 
 Require Import Bool List Arith ZArith Lia.
 Require Import ZP.Program ZP.NoDeadlock ZP.Schedule ZP.Run ZP.Decision.
-Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Channels ZP.StepClocks
-  ZP.StepLedgers ZP.StepHypotheses ZP.InitSave ZP.StepDecision.
+Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Channels ZP.StepClocks.
+Require Import ZP.StepLedgers ZP.StepHypotheses ZP.InitSave ZP.StepDecision.
 Import ListNotations.
 Open Scope Z_scope.
 

@@ -7,8 +7,8 @@
 
 Require Import Bool List Arith ZArith Lia Sorted.
 Require Import ZP.Program ZP.NoDeadlock ZP.Decision.
-Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Channels ZP.StepClocks
-  ZP.StepLedgers ZP.StepHypotheses.
+Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Channels ZP.StepClocks.
+Require Import ZP.StepLedgers ZP.StepHypotheses.
 Import ListNotations.
 Open Scope Z_scope.
 

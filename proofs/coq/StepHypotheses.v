@@ -7,8 +7,8 @@
 
 Require Import List Arith ZArith Lia.
 Require Import ZP.Program ZP.NoDeadlock ZP.Schedule.
-Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Channels ZP.StepClocks
-  ZP.StepLedgers.
+Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Channels ZP.StepClocks.
+Require Import ZP.StepLedgers.
 Import ListNotations.
 Open Scope Z_scope.
 

@@ -7,4 +7,4 @@
 /*@ check lemma SentinelFlag: \false; */
 /*@ // Only added elements count: other non-finite values need not set the flag.
     check lemma Control_FlagAnywhere{L}: \forall zp_op *ops, integer n, p, mb, e; 0 <= n &&
-      BadAt(p, mb, e) != 0 ==> 1 <= FlagOf(ops, n); */
+      BadAt(p, mb, e) != 0 ==> 1 <= RunFlag(ops, n); */

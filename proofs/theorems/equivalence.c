@@ -15,8 +15,8 @@
 
   // an expert group's norm: n of d ranks have added their d-th part of x
   logic real RealPart(real x, integer d) = x / d;
-  logic real Parts(real part, integer n) = n <= 0 ? 0.0 : Parts(part, n - 1) + part;
-  logic real Averaged(real x, integer d) = Parts(RealPart(x, d), d);
+  logic real PartSums(real part, integer n) = n <= 0 ? 0.0 : PartSums(part, n - 1) + part;
+  logic real Averaged(real x, integer d) = PartSums(RealPart(x, d), d);
 
   // k reductions: group i holds elements off[i] .. off[i + 1] - 1 and is averaged over d[i] ranks
   logic real OldTotal{L}(double *g, int64_t *off, int64_t *d, integer k) = k <= 0 ? 0.0 :
@@ -45,7 +45,7 @@
   lemma RealTimes_Next: \forall integer n, real x; RealTimes(n, x) == RealTimes(n - 1, x) + x;
   lemma Times_Zero: \forall real x; RealTimes(0, x) == 0.0;
   lemma Times_Part: \forall integer d, real x; 1 <= d ==> RealTimes(d, RealPart(x, d)) == x;
-  lemma Parts_Times: \forall integer n; 0 <= n ==> \forall real x; Parts(x, n) == RealTimes(n, x);
+  lemma Parts_Times: \forall integer n; 0 <= n ==> \forall real x; PartSums(x, n) == RealTimes(n, x);
   lemma Averaged_Same: \forall integer d, real x; 1 <= d ==> Averaged(x, d) == x;
   lemma Group_Term{L}: \forall double *g, integer lo, hi, d; 0 <= lo && 0 <= hi && 1 <= d ==>
     Squared(Averaged(GroupNorm(g, lo, hi), d)) == Squares(g, lo, hi);

@@ -55,7 +55,7 @@
         GroupMember(c, g, k, p, d, t, i) < GroupMember(c, g, k, p, d, t, j);
 */
 
-/*@ lemma Member_Within{L}: \forall zp_config *c, integer g, k, p, d, t, i; Valid(c) &&
+/*@ lemma GroupMember_Within{L}: \forall zp_config *c, integer g, k, p, d, t, i; Valid(c) &&
       Within(c, p, d, t) && 0 <= i < GroupSize(c, g, k, p) ==>
       Within(c, MemberPp(c, g, k, p, i), MemberDp(c, g, d, i), MemberTp(c, g, t, i));
     lemma Member_Rank{L}: \forall zp_config *c, integer g, k, p, d, t, i; Valid(c) &&
@@ -102,7 +102,7 @@
       Within(c, p, d, t) && Within(c, q, e, u) && InGroup(c, g, k, p, d, t, q, e, u) ==>
       0 <= GroupIndex(c, g, k, q, e, u) < GroupSize(c, g, k, p) &&
       GroupMember(c, g, k, p, d, t, GroupIndex(c, g, k, q, e, u)) == Rank(c, q, e, u);
-    lemma Member_Range{L}: \forall zp_config *c, integer g, k, p, d, t, i; Valid(c) &&
+    lemma GroupMember_Range{L}: \forall zp_config *c, integer g, k, p, d, t, i; Valid(c) &&
       Within(c, p, d, t) && 0 <= i < GroupSize(c, g, k, p) ==>
       0 <= GroupMember(c, g, k, p, d, t, i) < World(c);
     lemma Index_Of_Member{L}: \forall zp_config *c, integer g, k, p, d, t, q, e, u, i; Valid(c) &&

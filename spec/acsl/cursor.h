@@ -44,11 +44,11 @@
     predicate SameTaken{A,B}(int64_t *at, integer n) =
       \forall integer k; 0 <= k < n ==> \at(at[k],B) == \at(at[k],A);
     // 1 if the ledgers of a step that is not skipped apply
-    logic integer Stepped(integer decision) = decision == ZP_CURSOR_SKIPPED ? 0 : 1;
+    logic integer SteppedBy(integer decision) = decision == ZP_CURSOR_SKIPPED ? 0 : 1;
     // ops lo … hi - 1: none belongs to the ledger of group g
     predicate Silent{L}(zp_op *ops, integer lo, integer hi, integer decision, integer g) =
       \forall integer i; lo <= i < hi ==> ops[i].group != g || !Kept(ops, i, decision);
-    predicate Plain{L}(zp_op *ops, integer n) =
+    predicate PlainTo{L}(zp_op *ops, integer n) =
       \forall integer i; 0 <= i < n ==> ops[i].if_stepped == 0;
 */
 
@@ -125,17 +125,17 @@
 /* ---- Lemmas ---------------------------------------------------------------------------------- */
 
 /*@ lemma Place_Plain{L}: \forall integer i; 0 <= i ==>
-      \forall zp_op *ops, integer d, e; Plain(ops, i) ==> Place(ops, i, d) == Place(ops, i, e);
+      \forall zp_op *ops, integer d, e; PlainTo(ops, i) ==> Place(ops, i, d) == Place(ops, i, e);
     lemma Place_Omitted{L}: \forall integer j; 0 <= j ==>
       \forall zp_op *ops, integer i, d;
         0 <= i <= j && (\forall integer k; i <= k < j ==> !Kept(ops, k, d)) ==>
         Place(ops, j, d) == Place(ops, i, d);
     lemma Ledger_Plain{L}: \forall integer i; 0 <= i ==>
-      \forall zp_op *ops, integer g, key, a, b; Plain(ops, i) ==>
+      \forall zp_op *ops, integer g, key, a, b; PlainTo(ops, i) ==>
         LedgerOf(ops, i, g, key, a) == LedgerOf(ops, i, g, key, b);
     lemma Ledger_Silent{L}: \forall integer j; 0 <= j ==>
       \forall zp_op *ops, integer i, d, g, key; 0 <= i <= j && Silent(ops, i, j, d, g) ==>
-        LedgerOf(ops, j, g, key, Stepped(d)) == LedgerOf(ops, i, g, key, Stepped(d));
+        LedgerOf(ops, j, g, key, SteppedBy(d)) == LedgerOf(ops, i, g, key, SteppedBy(d));
     lemma Taken_Same{O,A,B}: \forall integer n; 0 <= n ==>
       \forall zp_op *ops, int64_t *at, integer g, key; SameTaken{A,B}(at, n) ==>
         TakenLedger{O,B}(ops, at, n, g, key) == TakenLedger{O,A}(ops, at, n, g, key);

@@ -16,7 +16,7 @@
     lemma Square_Factor: \forall integer m; 0 <= m < 16777216 ==> 0 <= m * m < 281474976710656;
     lemma Mant_Range: \forall integer u; 0 <= u ==> 0 <= Mant32(u) < 16777216;
     lemma Exp_Range: \forall integer u; 0 <= u && BiasedExp32(u) < 255 ==> 0 <= Exp32(u) <= 253;
-    lemma Square_Up: \forall integer e; 0 <= e <= 253 ==>
+    lemma Square_UpTo: \forall integer e; 0 <= e <= 253 ==>
       Shift4(e, 281474976710656) <= Shift4(253, 281474976710656);
     lemma Square_Under: \forall integer e, x; 0 <= e && 0 <= x < 281474976710656 ==>
       0 <= Shift4(e, x) <= Shift4(e, 281474976710656);

@@ -13,8 +13,8 @@
       n <= 0 ? 0 : BadRun(p, mb, from, n - 1) + (BadAt(p, mb, from + n - 1) != 0 ? 1 : 0);
     logic integer OpBad{L}(zp_op *op) =
       op->kind == ZP_OP_ADD ? BadRun(op->param, op->mb, op->offset, op->count) : 0;
-    logic integer FlagOf{L}(zp_op *ops, integer n) =
-      n <= 0 ? 0 : FlagOf(ops, n - 1) + OpBad(ops + (n - 1));
+    logic integer RunFlag{L}(zp_op *ops, integer n) =
+      n <= 0 ? 0 : RunFlag(ops, n - 1) + OpBad(ops + (n - 1));
 */
 
 /*@ lemma BadRun_None: \forall integer n; 0 <= n ==> \forall integer p, mb, from;
@@ -30,11 +30,11 @@
     lemma OpBad_None{L}: \forall zp_op *op;
       (\forall integer e; AddsAt(op, op->param, op->mb, e, op->flat, op->bucket) == 1 ==>
         BadAt(op->param, op->mb, e) == 0) ==> OpBad(op) == 0;
-    lemma Flag_Range{L}: \forall integer n; 0 <= n ==> \forall zp_op *ops; 0 <= FlagOf(ops, n);
+    lemma Flag_Range{L}: \forall integer n; 0 <= n ==> \forall zp_op *ops; 0 <= RunFlag(ops, n);
     lemma Flag_Some{L}: \forall integer n; 0 <= n ==> \forall zp_op *ops, integer q;
-      0 <= q < n && 1 <= OpBad(ops + q) ==> 1 <= FlagOf(ops, n);
+      0 <= q < n && 1 <= OpBad(ops + q) ==> 1 <= RunFlag(ops, n);
     lemma Flag_None{L}: \forall integer n; 0 <= n ==> \forall zp_op *ops;
-      (\forall integer q; 0 <= q < n ==> OpBad(ops + q) == 0) ==> FlagOf(ops, n) == 0;
+      (\forall integer q; 0 <= q < n ==> OpBad(ops + q) == 0) ==> RunFlag(ops, n) == 0;
     lemma Adds_Bit{L}: \forall zp_op *op, integer p, mb, e, k, b;
       AddsAt(op, p, mb, e, k, b) == 0 || AddsAt(op, p, mb, e, k, b) == 1;
     lemma Added_Range{L}: \forall integer n; 0 <= n ==>
@@ -47,13 +47,13 @@
         AddsAt(ops + q, p, mb, e, k, b) == 0) ==> Added(ops, n, p, mb, e, k, b) == 0;
     // The flag is set iff some added element is non-finite.
     lemma Flag_Raised{L}: \forall zp_op *ops, integer n, p, mb, e, k, b; 0 <= n &&
-      1 <= Added(ops, n, p, mb, e, k, b) && BadAt(p, mb, e) != 0 ==> 1 <= FlagOf(ops, n);
-    predicate AllFinite{L}(zp_op *ops, integer n) = \forall integer p, mb, e, k, b;
+      1 <= Added(ops, n, p, mb, e, k, b) && BadAt(p, mb, e) != 0 ==> 1 <= RunFlag(ops, n);
+    predicate AllRunsFinite{L}(zp_op *ops, integer n) = \forall integer p, mb, e, k, b;
       1 <= Added(ops, n, p, mb, e, k, b) ==> BadAt(p, mb, e) == 0;
-    lemma Flag_Quiet{L}: \forall zp_op *ops, integer n, q; 0 <= q < n && AllFinite(ops, n) ==>
+    lemma Flag_Quiet{L}: \forall zp_op *ops, integer n, q; 0 <= q < n && AllRunsFinite(ops, n) ==>
       OpBad(ops + q) == 0;
-    lemma Flag_Clear{L}: \forall zp_op *ops, integer n; 0 <= n && AllFinite(ops, n) ==>
-      FlagOf(ops, n) == 0;
+    lemma Flag_Clear{L}: \forall zp_op *ops, integer n; 0 <= n && AllRunsFinite(ops, n) ==>
+      RunFlag(ops, n) == 0;
 */
 
 #endif

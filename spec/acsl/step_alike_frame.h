@@ -44,24 +44,24 @@
     lemma StepTrace_Frame{A,B}: \forall trace tr, zp_config *c, integer s, j, x, g, t;
       SameSwitches{A,B}(c) && SameNumbers{A,B}(c, s, j) ==>
       StepTrace{A}(tr, c, s, j, x, g, t) == StepTrace{B}(tr, c, s, j, x, g, t);
-    predicate SameBack{A,B}(zp_config *c, integer s) =
+    predicate SameBackStep{A,B}(zp_config *c, integer s) =
       SameSwitches{A,B}(c) && SameEntries{A,B}(c, s) &&
       (\forall integer j; 0 <= j < StageEnd{A}(c, s) ==> SameNumbers{A,B}(c, s, j));
     lemma Same_Back{A,B}: \forall zp_config *c, integer s; Kept{A,B}(c) && Valid{A}(c) ==>
-      SameBack{A,B}(c, s);
-    lemma Back_Number{A,B}: \forall zp_config *c, integer s, j; SameBack{A,B}(c, s) &&
+      SameBackStep{A,B}(c, s);
+    lemma Back_Number{A,B}: \forall zp_config *c, integer s, j; SameBackStep{A,B}(c, s) &&
       0 <= j < StageEnd{A}(c, s) ==> SameSwitches{A,B}(c) && SameNumbers{A,B}(c, s, j);
     lemma BackStep_Frame{A,B}: \forall trace tr, zp_config *c, integer s, j, x, g, t;
-      SameBack{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==>
+      SameBackStep{A,B}(c, s) && 0 <= j < StageEnd{A}(c, s) ==>
       StepTrace{A}(tr, c, s, j, x, g, t) == StepTrace{B}(tr, c, s, j, x, g, t);
-    lemma Back_End{A,B}: \forall zp_config *c, integer s; SameBack{A,B}(c, s) ==>
+    lemma Back_End{A,B}: \forall zp_config *c, integer s; SameBackStep{A,B}(c, s) ==>
       StageEnd{A}(c, s) == StageEnd{B}(c, s);
     lemma BackTrace_Frame{A,B}: \forall integer x; 0 <= x ==>
       \forall trace tr, zp_config *c, integer s, g, t;
-      SameBack{A,B}(c, s) && x <= StageEnd{A}(c, s) ==>
+      SameBackStep{A,B}(c, s) && x <= StageEnd{A}(c, s) ==>
       BackTrace{A}(tr, c, s, g, t, x) == BackTrace{B}(tr, c, s, g, t, x);
     lemma WindowTrace_Frame{A,B}: \forall integer m; 0 <= m ==>
-      \forall trace tr, zp_config *c, integer s, g; SameBack{A,B}(c, s) &&
+      \forall trace tr, zp_config *c, integer s, g; SameBackStep{A,B}(c, s) &&
       0 <= StageLen{A}(c, s) && StageLen{A}(c, s) <= StageEnd{A}(c, s) ==>
       WindowTrace{A}(tr, c, s, g, m) == WindowTrace{B}(tr, c, s, g, m); */
 
