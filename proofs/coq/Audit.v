@@ -193,3 +193,140 @@ Print Assumptions planned_runs_are_bounded.
 Print Assumptions planned_outcome_is_unique.
 Print Assumptions small_is_valid.
 Print Assumptions small_communicates.
+
+(* Sharded equals serial. *)
+Require Import ZP.Assertions ZP.MeaningChannels ZP.Meaning ZP.Serial ZP.MeaningLayout ZP.Contract.
+Require Import ZP.Gradients ZP.Pipeline ZP.Tail ZP.Updates ZP.World ZP.StepShape.
+Require Import ZP.ShardedEqualsSerial.
+Require Import ZP.Execute ZP.Falsified ZP.Joined.
+
+Print MeaningChannels.chan.
+Print MeaningChannels.coord_of.
+Print MeaningChannels.members.
+Print MeaningChannels.first_member.
+Print MeaningChannels.chan_of.
+Print MeaningChannels.content_of.
+Print MeaningChannels.synchronized.
+Print MeaningChannels.step_of.
+Print MeaningChannels.rank_program.
+Print Meaning.part.
+Print Meaning.in_bucket.
+Print Meaning.in_part.
+Print Meaning.group_index.
+Print Meaning.counts.
+Print Meaning.storage.
+Print Meaning.mem.
+Print Meaning.store.
+Print Meaning.values.
+Print Meaning.statistics.
+Print Meaning.forward.
+Print Meaning.backward.
+Print Meaning.element.
+Print Meaning.add.
+Print Meaning.counted.
+Print Meaning.means.
+Print Meaning.updates.
+Print Meaning.local_op.
+Print Meaning.elements.
+Print Meaning.reduced.
+Print Meaning.gathered.
+Print Meaning.collective.
+Print Meaning.hop.
+Print Meaning.exchange.
+Print Meaning.compute_in.
+Print Meaning.decide.
+Print Serial.copy_of.
+Print Serial.copies.
+Print Serial.first_use.
+Print Serial.serial.
+Print Serial.stage_values.
+Print Serial.input_n.
+Print Serial.tape.
+Print Serial.grad_in_n.
+Print Serial.contribution.
+Print Serial.use_sum.
+Print Serial.serial_sum.
+Print Serial.serial_words.
+Print Serial.serial_statistics.
+Print Serial.serial_go.
+Print Serial.new_state.
+Print Serial.serial_step.
+Print MeaningLayout.proper.
+Print Contract.lies.
+Print Contract.owns.
+Print Contract.place_of.
+Print Contract.sends.
+Print Contract.gets.
+Print Pipeline.base.
+Print ShardedEqualsSerial.untied.
+Print ShardedEqualsSerial.agrees.
+Print ShardedEqualsSerial.begin_next.
+Print ShardedEqualsSerial.stepped.
+Print ShardedEqualsSerial.trains.
+Print Assertions.keeps_contract.
+Print Assertions.checks.
+Print Execute.execute.
+Print Falsified.toy.
+Print Falsified.outcome_of.
+
+Check assertions_hold.
+Check decisions_hold.
+Check step_shape.
+Check step_decided_in_time.
+Check contract_kept.
+Check sharded_step.
+Check decisions_equal.
+Check step_ends.
+Check sharded_run.
+Check execute_runs.
+Check outcome_is_of_all.
+Check right_at_stage_0.
+Check right_at_stage_1.
+Check right_at_stage_2.
+Check right_when_skipped.
+Check a_wrong_bucket_differs.
+Check a_wrong_activation_slot_differs.
+Check a_wrong_bucket_slot_differs.
+Check a_swapped_micro_batch_differs.
+Check an_exchange_left_out_differs.
+Check a_send_left_out_is_stuck.
+Check valid_is_proper.
+Check joined_H1.
+Check joined_H2.
+Check joined_H3.
+Check joined_H4.
+Check planned_step_is_serial.
+Check planned_steps_are_serial.
+Check planned_step_ends.
+Check planned_step_is_completed.
+
+Print Assumptions assertions_hold.
+Print Assumptions decisions_hold.
+Print Assumptions step_shape.
+Print Assumptions step_decided_in_time.
+Print Assumptions contract_kept.
+Print Assumptions sharded_step.
+Print Assumptions decisions_equal.
+Print Assumptions step_ends.
+Print Assumptions sharded_run.
+Print Assumptions execute_runs.
+Print Assumptions outcome_is_of_all.
+Print Assumptions right_at_stage_0.
+Print Assumptions right_at_stage_1.
+Print Assumptions right_at_stage_2.
+Print Assumptions right_when_skipped.
+Print Assumptions a_wrong_bucket_differs.
+Print Assumptions a_wrong_activation_slot_differs.
+Print Assumptions a_wrong_bucket_slot_differs.
+Print Assumptions a_swapped_micro_batch_differs.
+Print Assumptions an_exchange_left_out_differs.
+Print Assumptions a_send_left_out_is_stuck.
+Print Assumptions valid_is_proper.
+Print Assumptions joined_H1.
+Print Assumptions joined_H2.
+Print Assumptions joined_H3.
+Print Assumptions joined_H4.
+Print Assumptions planned_step_is_serial.
+Print Assumptions planned_steps_are_serial.
+Print Assumptions planned_step_ends.
+Print Assumptions planned_step_is_completed.
