@@ -2,7 +2,8 @@
 
    Executions are those of NoDeadlock.v. A communication has a contract: `sends` is what each member
    guarantees of its memory before it, `gets` what each member may rely on after it. If the contract
-   is kept by `exchange` (keeps_contract), then each rank's program can be checked alone, op by op, with the
+   is kept by `exchange` (keeps_contract), then each rank's program can be checked alone, op by op,
+   with the
    contract in place of the other ranks (`checks`). Programs that are checked in this way hold their
    postconditions in every reachable state in which they have finished, in whatever order ranks ran
    (assertions_hold), and every rank decides as assumed (decisions_hold). The theorems need none of

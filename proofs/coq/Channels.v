@@ -236,7 +236,8 @@ End Ranks.
 
 (* Computes the fields of the planner's ops. *)
 Ltac fields :=
-  unfold op_add, op_reduction, op_addition, op_reduced, op_hop, op_micro, op_tied, op_mean, op_statistics, op_decision,
+  unfold op_add, op_reduction, op_addition, op_reduced, op_hop, op_micro, op_tied, op_mean,
+    op_statistics, op_decision,
     op_creation, op_tp_first, op_dp_first, op_first, op_install, op_save_gather, op_save_write,
     op_frozen_write, op_plain, op_local, op_on_bucket, op_agreement in *;
   cbn [o_kind o_what o_group o_key o_dtype o_redop o_root o_if_stepped o_mb o_recv_mb o_count

@@ -18,7 +18,8 @@ Variable c : config.
 Hypothesis V : valid c.
 
 (* Rank r's STEP program. *)
-Definition step_of : nat -> list (Program.op channel call) := rank_program c (program_of c PhaseStep).
+Definition step_of : nat -> list (Program.op channel call) :=
+  rank_program c (program_of c PhaseStep).
 
 Lemma stage_exists : forall r, (r < ranks c)%nat -> 0 <= a_pp (coord_of c r) < c_pp c.
 Proof.

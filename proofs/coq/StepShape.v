@@ -77,7 +77,8 @@ Proof.
   - cbn [app map Program.decided_in_time]; unfold synchronized at 1 2.
     cbn [Program.if_stepped Program.what]; rewrite E, K; split; [reflexivity | left; reflexivity].
   - cbn [app map Program.decided_in_time]; split.
-    + unfold synchronized; cbn [Program.if_stepped]; rewrite (L q) by (left; reflexivity); reflexivity.
+    + unfold synchronized; cbn [Program.if_stepped]; rewrite (L q) by (left; reflexivity).
+      reflexivity.
     + right; apply IH; try assumption; intros x H; apply L; right; exact H.
 Qed.
 

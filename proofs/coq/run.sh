@@ -12,8 +12,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "${1:-build}"
 top=$(realpath "${1:-build}")
 build=$top/coq
-files="Program NoDeadlock Schedule Run Needed Order Op OpOf Plan PlanFacts Valid LayoutFacts Channels \
-  StepClocks StepLedgers StepHypotheses InitSave Decision StepDecision PlannerRun \
+files="Program NoDeadlock Schedule Run Needed Order Op OpOf Plan PlanFacts Valid LayoutFacts \
+  Channels StepClocks StepLedgers StepHypotheses InitSave Decision StepDecision PlannerRun \
   Assertions Sums MeaningChannels Meaning Serial MeaningLayout Contract Gradients Pipeline Tail \
   Updates Ranks Kept World StepShape ShardedEqualsSerial Execute Falsified Joined"
 bad() { echo "coq: $1" >&2; exit 1; }
