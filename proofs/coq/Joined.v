@@ -8,8 +8,8 @@
 
 Require Import Bool List Arith ZArith Lia Sorted.
 Require Import ZP.Op ZP.OpOf ZP.Plan ZP.PlanFacts ZP.Valid.
-Require ZP.Program ZP.NoDeadlock ZP.Schedule ZP.Channels ZP.StepLedgers ZP.StepHypotheses
-  ZP.StepShape.
+Require ZP.Program ZP.NoDeadlock ZP.Schedule ZP.Channels ZP.StepLedgers ZP.StepHypotheses.
+Require ZP.StepShape.
 Require Import ZP.MeaningChannels ZP.Meaning ZP.Serial ZP.MeaningLayout ZP.ShardedEqualsSerial.
 Import ListNotations.
 Open Scope Z_scope.

@@ -2,6 +2,7 @@
 #include "../../ref/num/exact.h"
 
 #include "../../spec/acsl/exact_bounds.h"
+#include "../../spec/acsl/exact_shifts.h"
 #include "../../spec/acsl/exact_steps.h"
 #include "../../spec/acsl/exact_sums.h"
 

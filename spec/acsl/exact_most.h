@@ -6,6 +6,7 @@
 
 /*@ // fp32's largest square is below 2^256, which is 2^554 = 2^(32 * 17 + 10) in units of 2^-298
     logic integer MostSquares(integer n) = Shift32(17, 1024 * n);
+    predicate MostJoin(integer x, integer a, integer b) = x == a + b;
 */
 
 #endif

@@ -5,7 +5,6 @@
 #include "exact_most.h"
 
 /*@ lemma Most_Sum: \forall integer a, b; MostSquares(a + b) == MostSquares(a) + MostSquares(b);
-    predicate MostJoin(integer x, integer a, integer b) = x == a + b;
     lemma Most_Join: \forall integer x, a, b; MostJoin(x, a, b) ==>
       MostSquares(x) == MostSquares(a) + MostSquares(b);
     lemma Most_None: MostSquares(0) == 0;

@@ -25,6 +25,8 @@
     lemma Square_Most: \forall integer u; 0 <= u && BiasedExp32(u) < 255 ==>
       0 <= Square32(u) <= Shift4(253, 281474976710656);
     lemma Counted_Most: \forall integer u; 0 <= u ==> 0 <= Counted32(u) <= MostSquares(1);
+    lemma Most_SumOf: \forall integer x, a, b; MostJoin(x, a, b) ==>
+      SumOf(1024 * x, 1024 * a, 1024 * b);
     lemma Most_Next: \forall integer n; MostSquares(n + 1) == MostSquares(n) + MostSquares(1);
 */
 
