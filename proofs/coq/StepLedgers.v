@@ -1,4 +1,4 @@
-(* STEP: which ranks communicate, and equal ledgers. spec: LEDG-2, LEDG-7, PIPE-3, TIE-3
+(* STEP: which ranks communicate, and equal ledgers. spec: LEDG-2, LEDG-7, PIPE-3, TIE-2
 
    Members of a dp, edp or tp group are ranks of one stage, whose programs are equal. The world has
    one entry. For a link, stage s sends in each slot the micro-batch that stage s + 1 receives in

@@ -45,7 +45,8 @@
   lemma RealTimes_Next: \forall integer n, real x; RealTimes(n, x) == RealTimes(n - 1, x) + x;
   lemma Times_Zero: \forall real x; RealTimes(0, x) == 0.0;
   lemma Times_Part: \forall integer d, real x; 1 <= d ==> RealTimes(d, RealPart(x, d)) == x;
-  lemma Parts_Times: \forall integer n; 0 <= n ==> \forall real x; PartSums(x, n) == RealTimes(n, x);
+  lemma Parts_Times: \forall integer n; 0 <= n ==>
+    \forall real x; PartSums(x, n) == RealTimes(n, x);
   lemma Averaged_Same: \forall integer d, real x; 1 <= d ==> Averaged(x, d) == x;
   lemma Group_Term{L}: \forall double *g, integer lo, hi, d; 0 <= lo && 0 <= hi && 1 <= d ==>
     Squared(Averaged(GroupNorm(g, lo, hi), d)) == Squares(g, lo, hi);

@@ -98,8 +98,8 @@ void zp_count_squares(const zp_config *cfg, const zp_layout *lay, const uint8_t 
     ensures flag: s->nonfinite ==
       (CountNonFinite32{Pre}(mean, LocalIn{Pre}(\at(lay->flat, Pre) + k, \at(cfg->stage, Pre), b))
         != 0 ? 1 : \old(s->nonfinite));
-    ensures counted: \forall integer z; replica == 0 && CountsFor{Pre}(cfg, lay, counts, k, at.tp) &&
-      MeanIs{Pre}(cfg, lay, at, k, b, mean, z) ==>
+    ensures counted: \forall integer z; replica == 0 &&
+      CountsFor{Pre}(cfg, lay, counts, k, at.tp) && MeanIs{Pre}(cfg, lay, at, k, b, mean, z) ==>
       SumsqValue(&s->squares) == \old(SumsqValue(&s->squares)) +
         MeanSquares{Pre}(cfg, lay, at, k, b, z);
     ensures other: replica != 0 ==>

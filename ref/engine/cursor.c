@@ -7,7 +7,7 @@ int32_t zp_op_communicates(const zp_op *op)
   return op->kind >= ZP_OP_FIRST_COMM ? 1 : 0;
 }
 
-/* The last op before the mean p that fills or sums its bucket; -1: there is none. */
+/* The last op before the mean p that fills or sums its bucket, or -1. */
 /*@ requires program: 0 <= p && \valid_read(ops + (0 .. p));
     terminates \true; exits \false;
     assigns \nothing;
@@ -203,7 +203,8 @@ static void take_in_turn(zp_cursor *c, int64_t p)
          Arrival(c->ops, c->pc + 1)); */
   c->early = p;
   c->ahead = p + 1;
-  /*@ assert same: \forall integer i; 0 <= i < c->length ==> c->ops[i].kind == \at(c->ops[i].kind,Pre) &&
+  /*@ assert same: \forall integer i; 0 <= i < c->length ==>
+        c->ops[i].kind == \at(c->ops[i].kind,Pre) &&
         c->ops[i].what == \at(c->ops[i].what,Pre) && c->ops[i].group == \at(c->ops[i].group,Pre) &&
         c->ops[i].if_stepped == \at(c->ops[i].if_stepped,Pre); */
   //@ assert memory: CursorMemory(c);

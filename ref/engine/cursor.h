@@ -44,7 +44,7 @@ typedef struct zp_cursor {
 int32_t zp_op_communicates(const zp_op *op);
 
 /* last[p]: for a mean at position p, the position of the last op before it that fills or sums its
- * bucket; -1 if there is none, and for other ops.
+ * bucket, or -1; for other ops -1.
  * ops, last: (length), not overlapping. Errors: none.
  * spec: STEP-2
  */

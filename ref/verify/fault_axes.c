@@ -19,8 +19,8 @@ static void check_contribution(zp_rank *r, const zp_op *op)
   const int32_t dtype = zp_block_gradients(&r->block, r->cfg->params[op->param].fp32);
   const int64_t n = r->cfg->params[op->param].numel;
   r->stats.nonfinite += dtype == ZP_F32    ? zp_nonfinite_f32(r->arrived[i], n)
-                  : dtype == ZP_BF16 ? zp_nonfinite_bf16(r->arrived[i], n)
-                                     : zp_nonfinite_f16(r->arrived[i], n);
+                        : dtype == ZP_BF16 ? zp_nonfinite_bf16(r->arrived[i], n)
+                                           : zp_nonfinite_f16(r->arrived[i], n);
 }
 
 static void before_local_overflow(void *ctx, zp_rank *r, zp_op *op)

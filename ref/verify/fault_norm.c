@@ -223,7 +223,8 @@ static void after_ds861(void *ctx, zp_rank *r, const zp_op *op)
   r->stats.squares = f->squares;
   for (int32_t i = 0; lines != NULL && i < r->lay.n_params; i++)
     lines[i] = r->counts[i] && r->used[i];
-  if (lines != NULL) recount(r, op, lines, zp_fault_means(r, op) + owned_from(r, op), &r->stats.squares);
+  if (lines != NULL)
+    recount(r, op, lines, zp_fault_means(r, op) + owned_from(r, op), &r->stats.squares);
   free(lines);
 }
 

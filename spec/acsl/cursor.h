@@ -35,7 +35,7 @@
       \forall integer p; 0 <= p < n && ops[p].kind == ZP_OP_MEAN ==> LastOf(ops, last[p], p);
 */
 
-/* ---- Ops that were handed out ------------------------------------------------------------------ */
+/* ---- Ops that were handed out ---- */
 
 /*@ // the ledger of group g made of ops at[0], at[1], …, at[n - 1]
     logic trace TakenLedger{O,T}(zp_op *ops, int64_t *at, integer n, integer g, integer key) =
@@ -74,8 +74,8 @@
         (c->state == ZP_CURSOR_OUT && c->ops[c->pc].kind == ZP_OP_BACKWARD &&
          p == c->pc + 2 && Arrival(c->ops, c->pc + 1) && c->ops[c->pc + 1].if_stepped == 0));
 
-    // The mean p can be taken: what fills and sums its bucket was handed out, and the op that sums it
-    // may be the one that is out.
+    // The mean p can be taken: what fills and sums its bucket was handed out, and the op that sums
+    // it may be the one that is out.
     predicate MeanReady{L}(zp_cursor *c, integer p) =
       c->last != \null && c->issued[p] == 0 && c->pc < p && c->last[p] < Front(c) &&
       c->ops[p].if_stepped == 0 && c->ops[p].group < 0 &&

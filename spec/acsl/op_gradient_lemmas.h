@@ -50,16 +50,16 @@
     lemma BackAt_Frame{F,A,B}: \forall zp_op *ops, integer lo, hi, zp_config *c, zp_layout *lay,
       integer mb, t, x, y; BackRoom{F,A,B}(ops, lo, hi, c, lay, mb, x) && 0 <= y < x &&
       BackAt{F,A}(ops, lo, c, lay, mb, t, y) ==> BackAt{F,B}(ops, lo, c, lay, mb, t, y);
-    lemma GradientsAt_Room{F,A,B}: \forall zp_op *ops, integer lo, hi, zp_config *c, zp_layout *lay,
-      integer mb, t, x; BackRoom{F,A,B}(ops, lo, hi, c, lay, mb, x) &&
+    lemma GradientsAt_Room{F,A,B}: \forall zp_op *ops, integer lo, hi, zp_config *c,
+      zp_layout *lay, integer mb, t, x; BackRoom{F,A,B}(ops, lo, hi, c, lay, mb, x) &&
       GradientsAt{F,A}(ops, lo, c, lay, mb, t, x) ==> GradientsAt{F,B}(ops, lo, c, lay, mb, t, x);
     lemma GradientsAt_HasRoom{F,A,B}: \forall zp_op *ops, integer lo, hi, zp_config *c,
       zp_layout *lay, integer mb, t, x; 0 <= lo && SameOps{A,B}(ops, hi) && StageFits{F}(c, lay) &&
       x <= \at(lay->n_params, F) && lo + RawBackLen{F}(c, lay, ReducesOn{F}(c, mb), x) <= hi &&
       GradientsAt{F,A}(ops, lo, c, lay, mb, t, x) ==>
       BackRoom{F,A,B}(ops, lo, hi, c, lay, mb, x);
-    lemma GradientsAt_Frame{F,A,B}: \forall zp_op *ops, integer lo, hi, zp_config *c, zp_layout *lay,
-      integer mb, t, x; 0 <= lo && SameOps{A,B}(ops, hi) && StageFits{F}(c, lay) &&
+    lemma GradientsAt_Frame{F,A,B}: \forall zp_op *ops, integer lo, hi, zp_config *c,
+      zp_layout *lay, integer mb, t, x; 0 <= lo && SameOps{A,B}(ops, hi) && StageFits{F}(c, lay) &&
       x <= \at(lay->n_params, F) && lo + RawBackLen{F}(c, lay, ReducesOn{F}(c, mb), x) <= hi &&
       GradientsAt{F,A}(ops, lo, c, lay, mb, t, x) ==> GradientsAt{F,B}(ops, lo, c, lay, mb, t, x);
     lemma SlotGradients_Frame{F,A,B}: \forall zp_op *ops, integer n, hi, zp_config *c,

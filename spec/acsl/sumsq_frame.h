@@ -10,7 +10,8 @@
     logic integer LowBins{L}(zp_sumsq *s) = BinSum(&s->lo[0], 32);
     logic integer HighBins{L}(zp_sumsq *s) = BinSum(&s->hi[0], 32);
     logic integer Limbs{L}(zp_sumsq *s) = LimbSum(&s->limb[0], 20);
-    lemma Low_Frame{A,B}: \forall zp_sumsq *s; SameSquares{A,B}(s) ==> LowBins{A}(s) == LowBins{B}(s);
+    lemma Low_Frame{A,B}: \forall zp_sumsq *s; SameSquares{A,B}(s) ==>
+      LowBins{A}(s) == LowBins{B}(s);
     lemma High_Frame{A,B}: \forall zp_sumsq *s; SameSquares{A,B}(s) ==>
       HighBins{A}(s) == HighBins{B}(s);
     lemma Limbs_Frame{A,B}: \forall zp_sumsq *s; SameSquares{A,B}(s) ==> Limbs{A}(s) == Limbs{B}(s);

@@ -60,8 +60,8 @@ void zp_cuda_gradients_close(zp_cuda_gradients *g);
 void zp_cuda_gradients_begin_step(zp_cuda_gradients *g);
 /* Micro-batch mb's forward begins: its entries may be declared unused. */
 void zp_cuda_gradients_forward(zp_cuda_gradients *g, int64_t mb);
-/* Its backward begins. ADDs and reductions of entries that were declared unused are issued with what
- * is announced next, or at its end. */
+/* Its backward begins. ADDs and reductions of entries that were declared unused are issued with
+ * what is announced next, or at its end. */
 void zp_cuda_gradients_begin(zp_cuda_gradients *g, int64_t mb);
 int32_t zp_cuda_gradients_trained(const zp_cuda_gradients *g); /* entries that are not frozen */
 /* Entries that are not announced; *first: the first of them. */
