@@ -101,7 +101,7 @@ injected 'if (a.send_mb < 0 && a.recv_mb < 0) return n;' \
   'if (a.send_mb < 0 || a.recv_mb < 0) return n;' "P2P of one direction is left out"
 injected 'mb == cfg->micro_batches - 1' 'mb == 0' "reduced after the first micro-batch"
 injected 'op.offset = from - a.from;' 'op.offset = 0;' "a run starts at the entry's first element"
-injected 'if (a.reduce == ZP_EXACT) op.count = op.count * ZP_LIMBS;' '' "a count without the limbs"
+injected 'a.reduce == ZP_EXACT ? count * ZP_LIMBS : count;' 'count;' "a count without the limbs"
 injected 'if (stage == 0) op.count = zp_bucket_padded(&f, b);' '' "a tied sum of one part"
 injected 'key * TIED_STRIDE + b' 'k * TIED_STRIDE + b' \
   "the clock of a tied sum depends on the stage"

@@ -209,6 +209,12 @@ static void take_in_turn(zp_cursor *c, int64_t p)
         c->ops[i].if_stepped == \at(c->ops[i].if_stepped,Pre); */
   //@ assert memory: CursorMemory(c);
   //@ assert place: CursorPlace(c);
+  /*@ assert before: Arrival(c->ops, c->pc) ||
+        (c->state == ZP_CURSOR_OUT && c->ops[c->pc].kind == ZP_OP_BACKWARD &&
+         c->pc + 2 < c->ahead && Arrival(c->ops, c->pc + 1)); */
+  /*@ assert all: \forall integer i; c->pc + 1 <= i < c->ahead ==> c->ops[i].if_stepped == 0 &&
+        (BlockOp(c->ops, i) || (i == c->pc + 1 && c->ops[c->pc].kind == ZP_OP_BACKWARD)); */
+  //@ assert apart: c->state != ZP_CURSOR_LEFT && c->pc + 1 < c->ahead && c->early == c->ahead - 1;
   //@ assert block: CursorBlock(c);
   //@ assert means: CursorMeans(c);
   //@ assert plain: CursorPlain(c);
