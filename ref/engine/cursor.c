@@ -32,8 +32,22 @@ void zp_last_in_bucket(const zp_op *ops, int64_t length, int64_t *last)
       loop invariant last: LastInBucket(ops, last, p);
       loop assigns p, last[0 .. length - 1];
       loop variant length - p; */
-  for (int64_t p = 0; p < length; p++)
-    last[p] = ops[p].kind == ZP_OP_MEAN ? last_before(ops, p) : -1;
+  for (int64_t p = 0; p < length; p++) {
+    const int64_t found = ops[p].kind == ZP_OP_MEAN ? last_before(ops, p) : -1;
+    //@ assert found: ops[p].kind == ZP_OP_MEAN ==> LastOf(ops, found, p);
+    last[p] = found;
+    /*@ assert ops: \forall integer i; 0 <= i < length ==>
+          ops[i].bucket == \at(ops[i].bucket,LoopCurrent) &&
+          ops[i].count == \at(ops[i].count,LoopCurrent); */
+    /*@ assert bucket: \forall integer i, q; 0 <= i < length && 0 <= q < length &&
+          InBucket(ops, i, q) ==> InBucket{LoopCurrent}(ops, i, q); */
+    //@ assert this: ops[p].kind == ZP_OP_MEAN ==> LastOf(ops, last[p], p);
+    /*@ assert rest: \forall integer q; 0 <= q < p ==> last[q] == \at(last[q],LoopCurrent); */
+    /*@ assert kinds: \forall integer q; 0 <= q < p && ops[q].kind == ZP_OP_MEAN ==>
+          LastOf{LoopCurrent}(ops, last[q], q); */
+    /*@ assert others: \forall integer q; 0 <= q < p && ops[q].kind == ZP_OP_MEAN ==>
+          LastOf(ops, last[q], q); */
+  }
 }
 
 void zp_cursor_begin(zp_cursor *c, const zp_op *ops, int64_t length, int32_t phase)
@@ -44,8 +58,8 @@ void zp_cursor_begin(zp_cursor *c, const zp_op *ops, int64_t length, int32_t pha
   c->issued = NULL;
   c->pc = 0;
   c->ahead = 0;
-  c->early = -1;
-  c->mean = -1;
+  c->early = 0;
+  c->mean = 0;
   c->phase = phase;
   c->state = ZP_CURSOR_BETWEEN;
   c->decision = ZP_CURSOR_UNDECIDED;
@@ -66,22 +80,17 @@ void zp_cursor_means(zp_cursor *c, const int64_t *last, uint8_t *issued)
 
 int64_t zp_cursor_position(const zp_cursor *c)
 {
-  if (c->mean >= 0) return c->mean;
-  return c->early >= 0 ? c->early : c->pc;
+  if (c->mean > 0) return (int64_t)c->mean;
+  return (int64_t)(c->early > 0 ? c->early : c->pc);
 }
 
 int64_t zp_cursor_take(zp_cursor *c)
 {
-  if (c->state != ZP_CURSOR_BETWEEN || c->early >= 0) return -1;
-  if (c->pc == c->length) return c->length;
+  if (c->state != ZP_CURSOR_BETWEEN || c->early > 0) return -1;
+  if ((int64_t)c->pc == c->length) return c->length;
   if (c->ops[c->pc].if_stepped != 0) c->stepped = 1;
   c->state = ZP_CURSOR_OUT;
-  //@ assert memory: CursorMemory(c);
-  //@ assert place: CursorPlace(c);
-  //@ assert block: CursorBlock(c);
-  //@ assert means: CursorMeans(c);
-  //@ assert plain: CursorPlain(c);
-  return c->pc;
+  return (int64_t)c->pc;
 }
 
 /* 1 when op i is an ARRIVED that may be passed over, else 0. */
@@ -93,13 +102,13 @@ int64_t zp_cursor_take(zp_cursor *c)
 */
 static int32_t is_arrival(const zp_op *ops, int64_t i)
 {
-  return ops[i].kind == ZP_OP_ARRIVED && ops[i].group < 0 ? 1 : 0;
+  return ops[i].kind == ZP_OP_ARRIVED && ops[i].group < 0 && ops[i].count <= 0 ? 1 : 0;
 }
 
 int64_t zp_cursor_next_early(const zp_cursor *c)
 {
-  const int64_t pc = c->pc;
-  if (pc < c->ahead) return c->ahead;
+  const int64_t pc = (int64_t)c->pc;
+  if (c->pc < c->ahead) return (int64_t)c->ahead;
   if (pc == c->length || c->state == ZP_CURSOR_LEFT) return c->length;
   if (is_arrival(c->ops, pc)) return pc + 1;
   if (c->state == ZP_CURSOR_OUT && c->ops[pc].kind == ZP_OP_BACKWARD && pc + 1 < c->length &&
@@ -134,8 +143,8 @@ static int32_t is_block_op(const zp_op *ops, int64_t i)
 */
 static int64_t front_of(const zp_cursor *c)
 {
-  if (c->pc < c->ahead) return c->ahead;
-  return c->state == ZP_CURSOR_BETWEEN ? c->pc : c->pc + 1;
+  if (c->pc < c->ahead) return (int64_t)c->ahead;
+  return c->state == ZP_CURSOR_BETWEEN ? (int64_t)c->pc : (int64_t)c->pc + 1;
 }
 
 /* 1 when the mean p may be taken now, else 0. */
@@ -148,14 +157,15 @@ static int64_t front_of(const zp_cursor *c)
 */
 static int32_t is_mean_ready(const zp_cursor *c, int64_t p)
 {
-  if (c->last == NULL || p <= c->pc || (c->early < 0 && c->state != ZP_CURSOR_OUT)) return 0;
+  if (c->last == NULL || p <= (int64_t)c->pc || (c->early == 0 && c->state != ZP_CURSOR_OUT))
+    return 0;
   if (c->issued[p] != 0 || c->ops[p].if_stepped != 0 || c->ops[p].group >= 0) return 0;
   return c->last[p] < front_of(c) ? 1 : 0;
 }
 
 /* Takes the mean p, which is ready. */
 /*@ requires ok: CursorOk(c);
-    requires mean: 0 <= p < c->length && c->ops[p].kind == ZP_OP_MEAN && c->mean == -1;
+    requires mean: 0 <= p < c->length && c->ops[p].kind == ZP_OP_MEAN && c->mean == 0;
     requires ready: MeanReady(c, p);
     terminates \true; exits \false;
     assigns c->mean, c->issued[p];
@@ -167,25 +177,20 @@ static int32_t is_mean_ready(const zp_cursor *c, int64_t p)
 */
 static void take_mean(zp_cursor *c, int64_t p)
 {
-  //@ assert new: !TakenEarly(c, p);
-  c->mean = p;
-  //@ assert block: CursorBlock(c);
+  c->mean = (uint64_t)p;
   c->issued[p] = 1;
-  /*@ assert others: \forall integer i; 0 <= i < c->length && i != p ==>
-        c->issued[i] == \at(c->issued[i],Pre); */
-  /*@ assert next: c->pc < c->length ==> c->issued[c->pc] == \at(c->issued[c->pc],Pre); */
   /*@ assert marked: \forall integer i; 0 <= i < c->length && c->issued[i] != 0 ==>
         i == p || \at(c->issued[i],Pre) != 0; */
   //@ assert memory: CursorMemory(c);
   //@ assert place: CursorPlace(c);
-  //@ assert still: CursorBlock(c);
+  //@ assert block: CursorBlock(c);
   //@ assert means: CursorMeans(c);
   //@ assert plain: CursorPlain(c);
 }
 
 /* Takes the addition or reduction p, whose turn it is but for ARRIVED. */
 /*@ requires ok: CursorOk(c);
-    requires turn: c->pc < p < c->length && EarlyAt(c, p) && c->early == -1 && c->mean == -1;
+    requires turn: c->pc < p < c->length && EarlyAt(c, p) && c->early == 0 && c->mean == 0;
     requires block: BlockOp(c->ops, p) && c->ops[p].if_stepped == 0;
     terminates \true; exits \false;
     assigns c->ahead, c->early;
@@ -195,26 +200,13 @@ static void take_mean(zp_cursor *c, int64_t p)
 */
 static void take_in_turn(zp_cursor *c, int64_t p)
 {
-  //@ assert new: !TakenEarly(c, p);
-  /*@ assert block: \forall integer i; c->pc + 1 <= i <= p ==> c->ops[i].if_stepped == 0 &&
+  c->early = (uint64_t)p;
+  c->ahead = (uint64_t)p + 1;
+  /*@ assert taken: \forall integer i; \at(c->pc,Pre) + 1 <= i < c->ahead ==>
+        c->ops[i].if_stepped == 0 &&
         (BlockOp(c->ops, i) || (i == c->pc + 1 && c->ops[c->pc].kind == ZP_OP_BACKWARD)); */
-  /*@ assert arrival: Arrival(c->ops, c->pc) ||
-        (c->state == ZP_CURSOR_OUT && c->ops[c->pc].kind == ZP_OP_BACKWARD && c->pc + 2 <= p &&
-         Arrival(c->ops, c->pc + 1)); */
-  c->early = p;
-  c->ahead = p + 1;
-  /*@ assert same: \forall integer i; 0 <= i < c->length ==>
-        c->ops[i].kind == \at(c->ops[i].kind,Pre) &&
-        c->ops[i].what == \at(c->ops[i].what,Pre) && c->ops[i].group == \at(c->ops[i].group,Pre) &&
-        c->ops[i].if_stepped == \at(c->ops[i].if_stepped,Pre); */
   //@ assert memory: CursorMemory(c);
   //@ assert place: CursorPlace(c);
-  /*@ assert before: Arrival(c->ops, c->pc) ||
-        (c->state == ZP_CURSOR_OUT && c->ops[c->pc].kind == ZP_OP_BACKWARD &&
-         c->pc + 2 < c->ahead && Arrival(c->ops, c->pc + 1)); */
-  /*@ assert all: \forall integer i; c->pc + 1 <= i < c->ahead ==> c->ops[i].if_stepped == 0 &&
-        (BlockOp(c->ops, i) || (i == c->pc + 1 && c->ops[c->pc].kind == ZP_OP_BACKWARD)); */
-  //@ assert apart: c->state != ZP_CURSOR_LEFT && c->pc + 1 < c->ahead && c->early == c->ahead - 1;
   //@ assert block: CursorBlock(c);
   //@ assert means: CursorMeans(c);
   //@ assert plain: CursorPlain(c);
@@ -222,13 +214,13 @@ static void take_in_turn(zp_cursor *c, int64_t p)
 
 int32_t zp_cursor_take_early(zp_cursor *c, int64_t p)
 {
-  if (c->mean >= 0 || p < 0 || p >= c->length) return -1;
+  if (c->mean > 0 || p < 0 || p >= c->length) return -1;
   if (c->ops[p].kind == ZP_OP_MEAN) {
     if (!is_mean_ready(c, p)) return -1;
     take_mean(c, p);
     return 0;
   }
-  if (c->early >= 0 || p != zp_cursor_next_early(c) || !is_block_op(c->ops, p)) return -1;
+  if (c->early > 0 || p != zp_cursor_next_early(c) || !is_block_op(c->ops, p)) return -1;
   take_in_turn(c, p);
   return 0;
 }
@@ -243,7 +235,7 @@ int32_t zp_cursor_take_early(zp_cursor *c, int64_t p)
 */
 static int32_t is_passed(const zp_cursor *c, int64_t i)
 {
-  if (i < c->ahead && c->ops[i].kind != ZP_OP_ARRIVED) return 1;
+  if ((uint64_t)i < c->ahead && c->ops[i].kind != ZP_OP_ARRIVED) return 1;
   if (c->last != NULL && c->issued[i] != 0) return 1;
   return c->decision == ZP_CURSOR_SKIPPED && c->ops[i].if_stepped != 0 ? 1 : 0;
 }
@@ -273,7 +265,7 @@ static int64_t next_from(const zp_cursor *c, int64_t from)
 
 /* The op at the cursor ends. */
 /*@ requires ok: CursorOk(c);
-    requires out: c->state != ZP_CURSOR_BETWEEN && c->early == -1 && c->mean == -1;
+    requires out: c->state != ZP_CURSOR_BETWEEN && c->early == 0 && c->mean == 0;
     terminates \true; exits \false;
     assigns c->pc, c->state;
     ensures moved: \old(c->pc) < c->pc && c->state == ZP_CURSOR_BETWEEN;
@@ -285,12 +277,15 @@ static int64_t next_from(const zp_cursor *c, int64_t from)
 static void move_on(zp_cursor *c)
 {
   c->state = ZP_CURSOR_BETWEEN;
-  //@ assert readable: CursorMemory(c);
-  c->pc = next_from(c, c->pc + 1);
+  c->pc = (uint64_t)next_from(c, (int64_t)c->pc + 1);
   /*@ assert passed: \forall integer j; \at(c->pc,Pre) < j < c->pc ==>
         TakenEarly(c, j) || !Kept(c->ops, j, c->decision); */
   /*@ assert early: \forall integer j; \at(c->pc,Pre) < j < c->pc && TakenEarly(c, j) ==>
         c->ops[j].if_stepped == 0; */
+  /*@ assert omitted: \forall integer j; \at(c->pc,Pre) < j < c->pc &&
+        !Kept(c->ops, j, c->decision) ==> c->decision == ZP_CURSOR_SKIPPED; */
+  /*@ assert between: c->decision == ZP_CURSOR_UNDECIDED ==>
+        \forall integer j; \at(c->pc,Pre) < j < c->pc ==> c->ops[j].if_stepped == 0; */
   /*@ assert before: c->stepped == 0 && c->decision == ZP_CURSOR_UNDECIDED && c->pc < c->length ==>
         \forall integer j; 0 <= j <= \at(c->pc,Pre) ==> c->ops[j].if_stepped == 0; */
   //@ assert memory: CursorMemory(c);
@@ -302,8 +297,8 @@ static void move_on(zp_cursor *c)
 
 int32_t zp_cursor_done(zp_cursor *c)
 {
-  if (c->mean >= 0) {
-    c->mean = -1;
+  if (c->mean > 0) {
+    c->mean = 0;
     //@ assert memory: CursorMemory(c);
     //@ assert place: CursorPlace(c);
     //@ assert block: CursorBlock(c);
@@ -311,8 +306,8 @@ int32_t zp_cursor_done(zp_cursor *c)
     //@ assert plain: CursorPlain(c);
     return 0;
   }
-  if (c->early >= 0) {
-    c->early = -1;
+  if (c->early > 0) {
+    c->early = 0;
     //@ assert memory: CursorMemory(c);
     //@ assert place: CursorPlace(c);
     //@ assert block: CursorBlock(c);
@@ -335,8 +330,13 @@ int32_t zp_cursor_decide(zp_cursor *c, int32_t skipped)
 
 int32_t zp_cursor_leave(zp_cursor *c)
 {
-  if (c->state != ZP_CURSOR_OUT || c->ahead > c->pc || c->mean >= 0) return -1;
-  c->pc = c->length - 1;
+  if (c->state != ZP_CURSOR_OUT || c->ahead > c->pc || c->mean > 0) return -1;
+  c->pc = (uint64_t)(c->length - 1);
   c->state = ZP_CURSOR_LEFT;
+  //@ assert memory: CursorMemory(c);
+  //@ assert place: CursorPlace(c);
+  //@ assert block: CursorBlock(c);
+  //@ assert means: CursorMeans(c);
+  //@ assert plain: CursorPlain(c);
   return 0;
 }

@@ -14,19 +14,21 @@ enum { ZP_CURSOR_BETWEEN = 0, ZP_CURSOR_OUT = 1, ZP_CURSOR_LEFT = 2 };
 /* What is known of the step. An executor that never learns it on the host stays undecided. */
 enum { ZP_CURSOR_UNDECIDED = 0, ZP_CURSOR_STEPPED = 1, ZP_CURSOR_SKIPPED = 2 };
 
+/* Positions and states are unsigned, unlike all fields of ops: so the proofs know from the types
+ * that a cursor's functions change no op. */
 typedef struct zp_cursor {
   const zp_op *ops; /* [length] the program */
   int64_t length;
   const int64_t *last; /* [length] by zp_last_in_bucket; NULL: no mean is taken early */
   uint8_t *issued;     /* [length] 1: a mean that was taken early */
-  int64_t pc;          /* the op that is out, or the next one */
-  int64_t ahead;       /* ops from pc + 1 to ahead - 1 were taken early, except ARRIVED */
-  int64_t early;       /* the addition or reduction that was taken early and is not done; or -1 */
-  int64_t mean;        /* the mean that was taken early and is not done; or -1 */
+  uint64_t pc;         /* the op that is out, or the next one */
+  uint64_t ahead;      /* ops from pc + 1 to ahead - 1 were taken early, except ARRIVED */
+  uint64_t early;      /* the addition or reduction that was taken early and is not done; or 0 */
+  uint64_t mean;       /* the mean that was taken early and is not done; or 0 */
   int32_t phase;       /* zp_phase; -1: no program has begun */
-  int32_t state;       /* ZP_CURSOR_BETWEEN, … */
-  int32_t decision;    /* ZP_CURSOR_UNDECIDED, … */
-  int32_t stepped;     /* 1: an op that a skipped step omits was taken */
+  uint32_t state;      /* ZP_CURSOR_BETWEEN, … */
+  uint32_t decision;   /* ZP_CURSOR_UNDECIDED, … */
+  uint32_t stepped;    /* 1: an op that a skipped step omits was taken */
 } zp_cursor;
 
 /* after the types that its logic is about */
@@ -44,7 +46,7 @@ typedef struct zp_cursor {
 int32_t zp_op_communicates(const zp_op *op);
 
 /* last[p]: for a mean at position p, the position of the last op before it that fills or sums its
- * bucket, or -1; for other ops -1.
+ * bucket; -1 without such an op, and for other ops.
  * ops, last: (length), not overlapping. Errors: none.
  * spec: STEP-2
  */
@@ -70,7 +72,7 @@ void zp_last_in_bucket(const zp_op *ops, int64_t length, int64_t *last);
     ensures program: c->ops == ops && c->length == length && c->phase == phase;
     ensures start: c->pc == 0 && c->state == ZP_CURSOR_BETWEEN &&
       c->decision == ZP_CURSOR_UNDECIDED;
-    ensures no_early: c->ahead == 0 && c->early == -1 && c->mean == -1 && c->last == \null;
+    ensures no_early: c->ahead == 0 && c->early == 0 && c->mean == 0 && c->last == \null;
     ensures ok: CursorOk(c);
 */
 void zp_cursor_begin(zp_cursor *c, const zp_op *ops, int64_t length, int32_t phase);
@@ -82,7 +84,7 @@ void zp_cursor_begin(zp_cursor *c, const zp_op *ops, int64_t length, int32_t pha
  */
 /*@ requires ok: CursorOk(c);
     requires start: c->pc == 0 && c->state == ZP_CURSOR_BETWEEN && c->ahead == 0 &&
-      c->early == -1 && c->mean == -1;
+      c->early == 0 && c->mean == 0;
     requires undecided: c->decision == ZP_CURSOR_UNDECIDED;
     requires last: last != \null && \valid_read(last + (0 .. c->length - 1));
     requires issued: \valid(issued + (0 .. c->length - 1));
@@ -106,9 +108,9 @@ void zp_cursor_means(zp_cursor *c, const int64_t *last, uint8_t *issued);
     terminates \true; exits \false;
     assigns \nothing;
     ensures range: 0 <= \result <= c->length;
-    ensures mean: 0 <= c->mean ==> \result == c->mean;
-    ensures early: c->mean < 0 && 0 <= c->early ==> \result == c->early;
-    ensures pc: c->mean < 0 && c->early < 0 ==> \result == c->pc;
+    ensures mean: 0 < c->mean ==> \result == c->mean;
+    ensures early: c->mean == 0 && 0 < c->early ==> \result == c->early;
+    ensures pc: c->mean == 0 && c->early == 0 ==> \result == c->pc;
 */
 int64_t zp_cursor_position(const zp_cursor *c);
 
@@ -120,7 +122,7 @@ int64_t zp_cursor_position(const zp_cursor *c);
     terminates \true; exits \false;
     assigns c->state, c->stepped;
     ensures refused: \result == -1 <==>
-      \old(c->state) != ZP_CURSOR_BETWEEN || 0 <= \old(c->early);
+      \old(c->state) != ZP_CURSOR_BETWEEN || 0 < \old(c->early);
     ensures unchanged: \result == -1 || \result == c->length ==>
       c->state == \old(c->state) && c->stepped == \old(c->stepped);
     ensures position: \result != -1 ==> \result == c->pc;
@@ -151,7 +153,7 @@ int64_t zp_cursor_next_early(const zp_cursor *c);
  */
 /*@ requires ok: CursorOk(c);
     terminates \true; exits \false;
-    assigns c->ahead, c->early, c->mean, c->issued[p];
+    assigns c->ahead, c->early, c->mean, c->issued[0 .. c->length - 1];
     ensures result: \result == 0 || \result == -1;
     ensures unchanged: \result == -1 ==> c->ahead == \old(c->ahead) &&
       c->early == \old(c->early) && c->mean == \old(c->mean) &&
@@ -179,13 +181,13 @@ int32_t zp_cursor_take_early(zp_cursor *c, int64_t p);
     terminates \true; exits \false;
     assigns c->pc, c->state, c->early, c->mean;
     ensures refused: \result == -1 <==>
-      \old(c->state) == ZP_CURSOR_BETWEEN && \old(c->early) < 0;
+      \old(c->state) == ZP_CURSOR_BETWEEN && \old(c->early) == 0;
     ensures result: \result == 0 || \result == -1;
-    ensures unchanged: \result == -1 || 0 <= \old(c->early) || 0 <= \old(c->mean) ==>
+    ensures unchanged: \result == -1 || 0 < \old(c->early) || 0 < \old(c->mean) ==>
       c->pc == \old(c->pc) && c->state == \old(c->state);
-    ensures mean: c->mean == -1;
-    ensures early: c->early == (0 <= \old(c->mean) ? \old(c->early) : -1);
-    ensures moved: \result == 0 && \old(c->early) < 0 && \old(c->mean) < 0 ==>
+    ensures mean: c->mean == 0;
+    ensures early: c->early == (0 < \old(c->mean) ? \old(c->early) : 0);
+    ensures moved: \result == 0 && \old(c->early) == 0 && \old(c->mean) == 0 ==>
       \old(c->pc) < c->pc && c->state == ZP_CURSOR_BETWEEN;
     ensures passed: \forall integer i; \old(c->pc) < i < c->pc ==>
       TakenEarly(c, i) || !Kept(c->ops, i, c->decision);

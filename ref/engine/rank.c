@@ -13,7 +13,7 @@ static int invariant(const zp_rank *r)
   ZP_INVARIANT(r->err, r->rank, r->rank >= 0 && r->rank < zp_world(r->cfg));
   ZP_INVARIANT(r->err, r->rank, r->cursor.phase >= 0 && r->cursor.phase < ZP_PHASES);
   ZP_INVARIANT(r->err, r->rank, r->cursor.length == r->length[r->cursor.phase]);
-  ZP_INVARIANT(r->err, r->rank, r->cursor.pc >= 0 && r->cursor.pc <= r->cursor.length);
+  ZP_INVARIANT(r->err, r->rank, zp_cursor_position(&r->cursor) <= r->cursor.length);
   ZP_INVARIANT(r->err, r->rank, r->lay.first_param >= 0 && r->lay.n_params >= 0);
   ZP_INVARIANT(r->err, r->rank, r->lay.first_param + r->lay.n_params <= r->cfg->n_params);
   ZP_INVARIANT(r->err, r->rank, r->act_slots >= 1 && r->act_slots <= r->cfg->micro_batches);
@@ -57,7 +57,8 @@ static void log_op(const zp_rank *r)
 {
   const zp_log log = {"ref", r->rank, r->log_topics};
   if (zp_log_has(&log, ZP_LOG_OPS))
-    zp_log_op(&log, ZP_LOG_OPS, r->cursor.phase, r->step, r->cursor.pc, &r->current);
+    zp_log_op(&log, ZP_LOG_OPS, r->cursor.phase, r->step, zp_cursor_position(&r->cursor),
+              &r->current);
 }
 
 /* The op at the cursor ends. A hook may have run it, or changed the decision. */
@@ -85,7 +86,7 @@ static int is_paused(const zp_rank *r, const zp_op *op)
 
 static int take(zp_rank *r)
 {
-  ZP_INVARIANT(r->err, r->rank, zp_cursor_take(&r->cursor) == r->cursor.pc);
+  ZP_INVARIANT(r->err, r->rank, zp_cursor_take(&r->cursor) >= 0);
   r->current = r->cursor.ops[r->cursor.pc];
   return ZP_OK;
 }
@@ -94,7 +95,7 @@ static int take(zp_rank *r)
 static zp_run advance(zp_rank *r)
 {
   const zp_cursor *c = &r->cursor;
-  while (c->pc < c->length) {
+  while (zp_cursor_position(c) < c->length) {
     if (is_paused(r, &c->ops[c->pc])) return ZP_RUN_PAUSED;
     if (take(r)) return ZP_RUN_ERROR;
     if (r->hook && r->hook->before) r->hook->before(r->hook->ctx, r, &r->current);

@@ -239,7 +239,7 @@ int zp_rank_request(zp_rank *r, const zp_op *op)
   memset(q, 0, sizeof *q);
   q->op = op;
   q->phase = r->cursor.phase;
-  q->pc = r->cursor.pc;
+  q->pc = zp_cursor_position(&r->cursor);
   q->step = r->step;
   switch (op->kind) {
   case ZP_OP_P2P: return request_p2p(r, op);
@@ -365,7 +365,7 @@ static void record(zp_rank *r, const zp_op *op)
   if (op->group == ZP_GROUP_TIED) zp_ledger_record(&r->tied_ledger[op->key], op, bytes);
   const zp_log log = {"ref", r->rank, r->log_topics};
   if (zp_log_has(&log, ZP_LOG_COMM))
-    zp_log_op(&log, ZP_LOG_COMM, r->cursor.phase, r->step, r->cursor.pc, op);
+    zp_log_op(&log, ZP_LOG_COMM, r->cursor.phase, r->step, zp_cursor_position(&r->cursor), op);
 }
 
 int zp_rank_finish(zp_rank *r, const zp_op *op)

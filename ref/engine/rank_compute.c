@@ -49,8 +49,8 @@ static int workload_failed(zp_rank *r, const zp_op *op, const char *what)
                  "rank %d (stage %d, dp %d, tp %d), step %lld, program position %lld: %s of "
                  "micro-batch %lld refused what it received: dtype, shape or content is not what "
                  "the sender's stage makes (PIPE-6)",
-                 r->rank, r->at.pp, r->at.dp, r->at.tp, (long long)r->step, (long long)r->cursor.pc,
-                 what, (long long)op->mb);
+                 r->rank, r->at.pp, r->at.dp, r->at.tp, (long long)r->step,
+                 (long long)zp_cursor_position(&r->cursor), what, (long long)op->mb);
 }
 
 static int run_forward(zp_rank *r, const zp_op *op)

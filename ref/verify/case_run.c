@@ -33,8 +33,8 @@ static int message_differs(const zp_case_state *s)
     const zp_rank *a = zp_sim_rank(s->sim, r);
     const zp_rank *b;
     int32_t q;
-    if (a->cursor.pc >= a->length[a->cursor.phase] || a->current.kind != ZP_OP_P2P ||
-        a->current.mb < 0)
+    if (zp_cursor_position(&a->cursor) >= a->length[a->cursor.phase] ||
+        a->current.kind != ZP_OP_P2P || a->current.mb < 0)
       continue;
     q = zp_block_group_member(&a->block, ZP_GROUP_PP, -1, a->current.root);
     if (q < 0) continue;
@@ -80,7 +80,8 @@ static void explain_error(const zp_case_state *s, const zp_error *err)
   if (err->status != ZP_E_DEADLOCK) return;
   for (int32_t r = 0; r < zp_sim_world(s->sim); r++) {
     const zp_rank *a = zp_sim_rank(s->sim, r);
-    if (a->cursor.pc < a->length[a->cursor.phase] && a->current.kind >= ZP_OP_FIRST_COMM)
+    if (zp_cursor_position(&a->cursor) < a->length[a->cursor.phase] &&
+        a->current.kind >= ZP_OP_FIRST_COMM)
       clause_of_op(v, s->c, &a->current);
   }
 }

@@ -29,7 +29,7 @@ typedef struct observed {
 /* What the rank is about to enter, as the fault has left it. */
 static void issues(const observed *o, const zp_rank *r, const zp_op *op)
 {
-  zp_issued issued = {.rank = r->rank, .at = r->at, .pc = r->cursor.pc, .op = op};
+  zp_issued issued = {.rank = r->rank, .at = r->at, .pc = zp_cursor_position(&r->cursor), .op = op};
   const zp_mb at = {r->step, 0, r->scaler.log2_scale};
   zp_message send, recv;
   zp_issued_messages(r->work, r->cfg, at, &issued, &send, &recv);
@@ -119,7 +119,7 @@ static int run_observed(const zp_observed_run *run, zp_sim *sim, zp_error *err)
   if (!bad && run->save != NULL) (void)run_storage(sim, ZP_PHASE_SAVE, run->save, err);
   for (int32_t q = 0; q < zp_sim_world(sim); q++) {
     const zp_rank *r = zp_sim_rank(sim, q);
-    if (r->cursor.pc == r->length[r->cursor.phase]) to->rank_done(to->ctx, q);
+    if (zp_cursor_position(&r->cursor) == r->length[r->cursor.phase]) to->rank_done(to->ctx, q);
   }
   return err->status;
 }

@@ -14,42 +14,29 @@
     // Op i belongs to the program as the decision resolves it.
     logic boolean Kept{L}(zp_op *ops, integer i, integer decision) =
       decision != ZP_CURSOR_SKIPPED || ops[i].if_stepped == 0;
-    // its position in the resolved program: the number of ops before i that belong to it
-    logic integer Place{L}(zp_op *ops, integer i, integer decision) =
-      i <= 0 ? 0 : Place(ops, i - 1, decision) + (Kept(ops, i - 1, decision) ? 1 : 0);
 
     // The additions and reductions of a micro-batch's gradients, which follow its ARRIVED.
     predicate BlockOp{L}(zp_op *ops, integer i) =
       ops[i].kind == ZP_OP_ADD ||
       ((ops[i].kind == ZP_OP_REDUCE_SCATTER || ops[i].kind == ZP_OP_ALL_REDUCE) &&
        ops[i].what == ZP_WHAT_GRADIENT);
+    // The arrival check, which they may pass over: it is in no group and no bucket.
     predicate Arrival{L}(zp_op *ops, integer i) =
-      ops[i].kind == ZP_OP_ARRIVED && ops[i].group < 0;
+      ops[i].kind == ZP_OP_ARRIVED && ops[i].group < 0 && ops[i].count <= 0;
 
     // Op i fills or sums the bucket of the mean p, or does both.
     predicate InBucket{L}(zp_op *ops, integer i, integer p) =
       ops[i].flat == ops[p].flat && ops[i].bucket == ops[p].bucket && 0 < ops[i].count;
+    // Op j, after op i in the program, is handed out after it. Two kinds of op come before their
+    // turn: additions and reductions before the ARRIVED that they follow, and means before what is
+    // not in their bucket.
+    predicate Follows{L}(zp_op *ops, integer i, integer j) =
+      !(Arrival(ops, i) && (\forall integer k; i < k <= j ==> BlockOp(ops, k))) &&
+      (ops[j].kind == ZP_OP_MEAN ==> InBucket(ops, i, j) || ops[j].if_stepped != 0);
     predicate LastOf{L}(zp_op *ops, integer last, integer p) =
       -1 <= last < p && (\forall integer i; last < i < p ==> !InBucket(ops, i, p));
     predicate LastInBucket{L}(zp_op *ops, int64_t *last, integer n) =
       \forall integer p; 0 <= p < n && ops[p].kind == ZP_OP_MEAN ==> LastOf(ops, last[p], p);
-*/
-
-/* ---- Ops that were handed out ---- */
-
-/*@ // the ledger of group g made of ops at[0], at[1], …, at[n - 1]
-    logic trace TakenLedger{O,T}(zp_op *ops, int64_t *at, integer n, integer g, integer key) =
-      n <= 0 ? Nothing :
-      PutAt{O}(TakenLedger{O,T}(ops, at, n - 1, g, key), ops + \at(at[n - 1],T), g, key, 1);
-    predicate SameTaken{A,B}(int64_t *at, integer n) =
-      \forall integer k; 0 <= k < n ==> \at(at[k],B) == \at(at[k],A);
-    // 1 if the ledgers of a step that is not skipped apply
-    logic integer SteppedBy(integer decision) = decision == ZP_CURSOR_SKIPPED ? 0 : 1;
-    // ops lo … hi - 1: none belongs to the ledger of group g
-    predicate Silent{L}(zp_op *ops, integer lo, integer hi, integer decision, integer g) =
-      \forall integer i; lo <= i < hi ==> ops[i].group != g || !Kept(ops, i, decision);
-    predicate PlainTo{L}(zp_op *ops, integer n) =
-      \forall integer i; 0 <= i < n ==> ops[i].if_stepped == 0;
 */
 
 /* ---- Cursors --------------------------------------------------------------------------------- */
@@ -72,14 +59,15 @@
       (c->pc < c->ahead ? p == c->ahead :
         (Arrival(c->ops, c->pc) && p == c->pc + 1) ||
         (c->state == ZP_CURSOR_OUT && c->ops[c->pc].kind == ZP_OP_BACKWARD &&
-         p == c->pc + 2 && Arrival(c->ops, c->pc + 1) && c->ops[c->pc + 1].if_stepped == 0));
+         p == c->pc + 2 && Arrival(c->ops, c->pc + 1) &&
+         c->ops[c->pc + 1].if_stepped == 0));
 
     // The mean p can be taken: what fills and sums its bucket was handed out, and the op that sums
     // it may be the one that is out.
     predicate MeanReady{L}(zp_cursor *c, integer p) =
       c->last != \null && c->issued[p] == 0 && c->pc < p && c->last[p] < Front(c) &&
       c->ops[p].if_stepped == 0 && c->ops[p].group < 0 &&
-      (0 <= c->early || c->state == ZP_CURSOR_OUT);
+      (0 < c->early || c->state == ZP_CURSOR_OUT);
 
     predicate CursorMemory{L}(zp_cursor *c) =
       \valid(c) && 0 <= c->length && \valid_read(c->ops + (0 .. c->length - 1)) &&
@@ -95,12 +83,12 @@
       ZP_CURSOR_UNDECIDED <= c->decision <= ZP_CURSOR_SKIPPED &&
       (c->state != ZP_CURSOR_BETWEEN ==> c->pc < c->length) &&
       (c->state == ZP_CURSOR_LEFT ==>
-        c->pc == c->length - 1 && c->early == -1 && c->mean == -1) &&
+        c->pc == c->length - 1 && c->early == 0 && c->mean == 0) &&
       (c->state == ZP_CURSOR_BETWEEN && c->pc < c->length ==>
         !TakenEarly(c, c->pc) && Kept(c->ops, c->pc, c->decision));
     // ops taken early from one micro-batch's block
     predicate CursorBlock{L}(zp_cursor *c) =
-      (c->early == -1 || (c->pc < c->early == c->ahead - 1)) &&
+      (c->early == 0 || (c->pc < c->early == c->ahead - 1)) &&
       (c->pc < c->ahead ==> c->state != ZP_CURSOR_LEFT && c->pc + 1 < c->ahead &&
         (Arrival(c->ops, c->pc) ||
          (c->state == ZP_CURSOR_OUT && c->ops[c->pc].kind == ZP_OP_BACKWARD &&
@@ -108,8 +96,8 @@
         (\forall integer i; c->pc + 1 <= i < c->ahead ==> c->ops[i].if_stepped == 0 &&
           (BlockOp(c->ops, i) || (i == c->pc + 1 && c->ops[c->pc].kind == ZP_OP_BACKWARD))));
     predicate CursorMeans{L}(zp_cursor *c) =
-      (c->mean == -1 || (c->last != \null && c->pc < c->mean < c->length &&
-        (0 <= c->early || c->state == ZP_CURSOR_OUT))) &&
+      (c->mean == 0 || (c->last != \null && c->pc < c->mean < c->length &&
+        (0 < c->early || c->state == ZP_CURSOR_OUT))) &&
       (c->last != \null ==> \forall integer i; 0 <= i < c->length && c->issued[i] != 0 ==>
         c->ops[i].kind == ZP_OP_MEAN && c->ops[i].if_stepped == 0 && c->ops[i].group < 0 &&
         c->last[i] < Front(c));
@@ -122,23 +110,24 @@
       CursorMemory(c) && CursorPlace(c) && CursorBlock(c) && CursorMeans(c) && CursorPlain(c);
 */
 
-/* ---- Lemmas ---------------------------------------------------------------------------------- */
+/* ---- Ops that were handed out ---------------------------------------------------------------- */
 
-/*@ lemma Place_Plain{L}: \forall integer i; 0 <= i ==>
-      \forall zp_op *ops, integer d, e; PlainTo(ops, i) ==> Place(ops, i, d) == Place(ops, i, e);
-    lemma Place_Omitted{L}: \forall integer j; 0 <= j ==>
-      \forall zp_op *ops, integer i, d;
-        0 <= i <= j && (\forall integer k; i <= k < j ==> !Kept(ops, k, d)) ==>
-        Place(ops, j, d) == Place(ops, i, d);
-    lemma Ledger_Plain{L}: \forall integer i; 0 <= i ==>
-      \forall zp_op *ops, integer g, key, a, b; PlainTo(ops, i) ==>
-        LedgerOf(ops, i, g, key, a) == LedgerOf(ops, i, g, key, b);
-    lemma Ledger_Silent{L}: \forall integer j; 0 <= j ==>
-      \forall zp_op *ops, integer i, d, g, key; 0 <= i <= j && Silent(ops, i, j, d, g) ==>
-        LedgerOf(ops, j, g, key, SteppedBy(d)) == LedgerOf(ops, i, g, key, SteppedBy(d));
-    lemma Taken_Same{O,A,B}: \forall integer n; 0 <= n ==>
-      \forall zp_op *ops, int64_t *at, integer g, key; SameTaken{A,B}(at, n) ==>
-        TakenLedger{O,B}(ops, at, n, g, key) == TakenLedger{O,A}(ops, at, n, g, key);
+/*@ // Op i was handed out, by a cursor that has not left its program.
+    predicate Handed{L}(zp_cursor *c, integer i) =
+      i < c->pc ? Kept(c->ops, i, c->decision) == \true :
+      i == c->pc ? c->state != ZP_CURSOR_BETWEEN : TakenEarly(c, i);
+    // If op p is taken next, every op that it follows was handed out, and none that follows it.
+    predicate InOrder{L}(zp_cursor *c, integer p) =
+      (\forall integer i; 0 <= i < p && Kept(c->ops, i, c->decision) && Follows(c->ops, i, p) ==>
+        Handed(c, i)) &&
+      (\forall integer j; p < j < c->length && Handed(c, j) ==> !Follows(c->ops, p, j));
+    predicate NoneEarly{L}(zp_cursor *c) = c->ahead == 0 &&
+      (c->last != \null ==> \forall integer i; 0 <= i < c->length ==> c->issued[i] == 0);
+    predicate LastOk{L}(zp_cursor *c) =
+      c->last != \null ==> LastInBucket(c->ops, c->last, c->length);
+    predicate SameProgram{A,B}(zp_cursor *c) =
+      \at(c->ops,B) == \at(c->ops,A) && \at(c->length,B) == \at(c->length,A) &&
+      \at(c->last,B) == \at(c->last,A) && \at(c->issued,B) == \at(c->issued,A);
 */
 
 #endif

@@ -45,7 +45,7 @@ int zp_cuda_progress_invariant(const zp_cuda_progress *p, const zp_cuda_plan *pl
   const zp_cuda_position *h = &p->host;
   const zp_cursor *c = &h->cursor;
   ZP_INVARIANT(err, -1, c->phase >= -1 && c->phase < ZP_PHASES);
-  ZP_INVARIANT(err, -1, c->pc >= 0 && c->pc <= c->length);
+  ZP_INVARIANT(err, -1, zp_cursor_position(c) <= c->length);
   ZP_INVARIANT(err, -1, c->length == (c->phase < 0 ? 0 : plan->length[c->phase]));
   ZP_INVARIANT(err, -1, h->step >= 0);
   ZP_INVARIANT(err, -1, p->ended >= 0 && p->ended <= p->n);

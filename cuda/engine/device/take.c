@@ -17,7 +17,7 @@ static int refused(zp_cuda_rank *r, const char *call, int64_t p)
 int zp_cuda_take(zp_cuda_rank *r)
 {
   zp_cursor *c = &r->progress.host.cursor;
-  return zp_cursor_take(c) == c->pc ? 0 : refused(r, "zp_cursor_take", c->pc);
+  return zp_cursor_take(c) >= 0 ? 0 : refused(r, "zp_cursor_take", zp_cursor_position(c));
 }
 
 int zp_cuda_take_early(zp_cuda_rank *r, int64_t p)
@@ -29,5 +29,5 @@ int zp_cuda_take_early(zp_cuda_rank *r, int64_t p)
 int zp_cuda_done(zp_cuda_rank *r)
 {
   zp_cursor *c = &r->progress.host.cursor;
-  return zp_cursor_done(c) == 0 ? 0 : refused(r, "zp_cursor_done", c->pc);
+  return zp_cursor_done(c) == 0 ? 0 : refused(r, "zp_cursor_done", zp_cursor_position(c));
 }

@@ -145,7 +145,7 @@ int zp_cuda_continue(zp_cuda_steps *s)
 {
   zp_cuda_rank *r = rank_of(s);
   const zp_cursor *c = &r->progress.host.cursor;
-  while (c->pc < c->length) {
+  while (zp_cursor_position(c) < c->length) {
     const zp_op *op = &c->ops[c->pc];
     if (pauses(s, op)) return 0;
     ZP_TRY(zp_cuda_take(r));

@@ -155,8 +155,10 @@ static int serve(zp_mpi *m, zp_rank *r, const zp_request *q, zp_error *err)
 /* The rank's own failure, at its op. */
 static int fail_rank(zp_mpi *m, zp_rank *r, zp_error *err)
 {
-  const zp_request q = {
-      .op = &r->current, .phase = r->cursor.phase, .pc = r->cursor.pc, .step = r->step};
+  const zp_request q = {.op = &r->current,
+                        .phase = r->cursor.phase,
+                        .pc = zp_cursor_position(&r->cursor),
+                        .step = r->step};
   const position at = {&q, NULL, NULL};
   if (err != r->err) *err = *r->err;
   /* a notice might make another rank abandon the very op that is about to report the reason */

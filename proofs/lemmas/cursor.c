@@ -1,2 +1,0 @@
-/* The lemmas of spec/acsl/cursor.h, each proven once. */
-#include "../../ref/engine/cursor.h"
