@@ -8,7 +8,8 @@ unchanged and its last run proved everything.
   --mode replay  (default) prover results come from proofs/cache.txt; a goal without a result there
                  stays unproved. A unit with a stored verdict is not run (proofs/verdicts.py)
   --mode update  runs provers for the results that the cache lacks, and adds them to it
-  --mode cold    proves everything again without the cache. --pack makes proofs/cache.txt of it
+  --mode cold    proves everything again: of the cache it uses only which provers gave no answer.
+                 --pack makes proofs/cache.txt of it
 
 With ZP_VERDICTS=compare (make evidence) the mode is always cold."""
 
@@ -67,14 +68,15 @@ def asks(u, file, functions, lemmas, cache, limit, ignored, options=()):
     return line
 
 
-def command_of(project, u, functions, lemmas, cache, controls):
+def command_of(project, u, functions, lemmas, cache, controls, cold=False):
     """The frama-c command of a unit's run: the functions and lemmas, then the controls that must
-    stay unproved, then the status of every property."""
+    stay unproved, then the status of every property. cold: the controls' provers run again."""
     report = ("-wp-report-json", u.out("goals.json"))
     limit = project.limits["goal"]
     line = asks(u, u.out("unit.c"), functions, lemmas, cache, limit, controls, report)
     line += ["-then", "-wp", "-wp-timeout", str(project.limits["sentinel"]), "-wp-fct=@default"]
     line += ["-wp-prop", ",".join(controls)]
+    line += ["-wp-cache", "rebuild"] if cold else []
     return line + ["-then", "-report-csv", u.out("properties.csv")]
 
 
@@ -161,6 +163,7 @@ def run_unit(plan, u, mode, cache_dir):
         plan.lemmas[u.name],
         ("offline" if mode == "replay" else "update", cache_dir),
         controls,
+        mode == "cold",
     )
     start = time.monotonic()
     code, log = answers(project, u, command, mode, cache_dir)
@@ -380,6 +383,8 @@ def prove(project, args):
     if cold and not args.units:
         shutil.rmtree(cache, ignore_errors=True)
     os.makedirs(cache, exist_ok=True)  # without it every goal would fail
+    if cold:
+        prover_cache.unpack_unanswered(project, cache)
     if args.smoke:
         todo = [u for u in units if plan.functions[u.name]]
         work = run_smoke
