@@ -115,6 +115,19 @@ Definition sends_parameters (a : coord) (g : Z) (x : op) (m : mem) : Prop :=
       in_part f b (group_index c a f) (place_of c s j e b) = true -> storage c j = j ->
       m_rounded _ _ _ _ _ _ m (place_of c s j e b) = new_param (a_dp a) (a_tp a) j e.
 
+(* Before a tied all-reduce the bucket of each use of the key on this stage holds the use's sum. *)
+Definition sends_tied (a : coord) (g key : Z) (x : op) (m : mem) : Prop :=
+  let s := a_pp a in
+  exists k t b, let f := flat_in c s k in
+    x = content_of (op_tied (f_numel f) (f_capacity f) (f_members f) (f_align f) (c_stage c)
+      (c_reduce c) key k t b) /\
+    g = ZP_GROUP_TIED /\ 0 <= key < c_tied_keys c /\
+    holder (layout_of c s) key = Some (k, f) /\ 0 <= b < BucketsOf f /\
+    forall j e, lies c s j e b -> p_tied (entry c j) = key ->
+      owns c a (group_of c s j) b (place_of c s j e b) = true ->
+      m_sum _ _ _ _ _ _ m (number_of c s j) b (place_of c s j e b) =
+        use_sum (c_micro_batches c) j e (a_tp a) (copy_of c j (a_dp a)).
+
 Definition sends (r : nat) (h : chan) (x : op) (m : mem) : Prop :=
   let a := coord_of c r in
   match h with
@@ -126,8 +139,10 @@ Definition sends (r : nat) (h : chan) (x : op) (m : mem) : Prop :=
         (a_pp a = l + 1 -> 0 <= o_recv_mb x ->
           m_grad_out _ _ _ _ _ _ m = serial_grad_in d t (o_recv_mb x) l))
   | Group g key first =>
-      first = first_member c g key a /\ within c a /\ key = -1 /\
-      (sends_gradient a g x m \/ sends_statistics a g x m \/ sends_parameters a g x m)
+      first = first_member c g key a /\ within c a /\
+      (key = -1 /\
+       (sends_gradient a g x m \/ sends_statistics a g x m \/ sends_parameters a g x m) \/
+       sends_tied a g key x m)
   end.
 
 Definition gets_gradient (a : coord) (x : op) (m n : mem) : Prop :=
@@ -157,6 +172,20 @@ Definition gets_parameters (a : coord) (x : op) (m n : mem) : Prop :=
       (number_of c s j <> o_flat x \/ ~ lies c s j e (o_bucket x) ->
         f j e = m_param _ _ _ _ _ _ m j e).
 
+(* Afterwards the storage of the key holds the sum over all its uses. *)
+Definition gets_tied (a : coord) (x : op) (m n : mem) : Prop :=
+  let s := a_pp a in
+  let b := o_bucket x in
+  exists f, n = set_sum _ _ _ _ _ _ f m /\
+    forall j e b', lies c s j e b' ->
+      (p_tied (entry c j) = o_key x -> b' = b -> storage c j = j ->
+       owns c a (group_of c s j) b (place_of c s j e b) = true ->
+       f (number_of c s j) b (place_of c s j e b) =
+         serial_sum (first_use c j) e (a_tp a) (copy_of c j (a_dp a))) /\
+      (p_tied (entry c j) <> o_key x \/ b' <> b \/ storage c j <> j ->
+       f (number_of c s j) b' (place_of c s j e b') =
+         m_sum _ _ _ _ _ _ m (number_of c s j) b' (place_of c s j e b')).
+
 Definition gets (r : nat) (h : chan) (x : op) (m n : mem) : Prop :=
   let a := coord_of c r in
   match h with
@@ -173,7 +202,8 @@ Definition gets (r : nat) (h : chan) (x : op) (m n : mem) : Prop :=
   | Group _ _ _ =>
       (o_what x = ZP_WHAT_GRADIENT -> gets_gradient a x m n) /\
       (o_what x = ZP_WHAT_STATISTICS -> gets_statistics m n) /\
-      (o_what x = ZP_WHAT_PARAMETER -> gets_parameters a x m n)
+      (o_what x = ZP_WHAT_PARAMETER -> gets_parameters a x m n) /\
+      (o_what x = ZP_WHAT_TIED -> gets_tied a x m n)
   end.
 
 (* ---- One rank's ops -------------------------------------------------------------------------- *)

@@ -337,7 +337,7 @@ Proof.
   unfold chan_of; apply Z.eqb_neq in N1; rewrite N1; apply Z.eqb_neq in N1.
   assert (Co := content_fields o N1 N2); split.
   - cbn [Contract.sends]; fold a; split; [reflexivity |]; split; [exact W |].
-    split; [reflexivity |]; left; unfold sends_gradient; fold s d t M.
+    left; split; [reflexivity |]; left; unfold sends_gradient; fold s d t M.
     exists dtype, k, mb, u, clock, b; repeat split; try assumption.
     intros i x L E; rewrite Co.
     change (o_slot _) with (slot mb k b).

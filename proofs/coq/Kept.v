@@ -119,18 +119,37 @@ Proof.
   specialize (P1 ltac:(lia)); lia.
 Qed.
 
+Lemma tied_content : forall k key f u b x,
+  x = content_of (op_tied (f_numel f) (f_capacity f) (f_members f) (f_align f) (c_stage c)
+    (c_reduce c) key k u b) ->
+  o_what x = ZP_WHAT_TIED /\ o_key x = key /\ o_bucket x = b /\
+  elements x = if c_stage c =? 0
+    then BucketPadded (f_numel f) (f_capacity f) (f_members f) (f_align f) b else part f b.
+Proof.
+  intros k key f u b x ->; repeat split; unfold elements, part.
+  change (o_dtype (content_of _)) with
+    (if c_reduce c =? ZP_EXACT then ZP_I64 else ZP_F32).
+  change (o_count (content_of _)) with
+    (TiedCount (c_stage c) (c_reduce c) (f_numel f) (f_capacity f) (f_members f) (f_align f) b).
+  unfold TiedCount; destruct (c_reduce c =? ZP_EXACT).
+  - change (ZP_I64 =? ZP_I64) with true; cbv iota; apply Z.quot_mul; discriminate.
+  - change (ZP_F32 =? ZP_I64) with false; cbv iota; apply Z.mul_1_r.
+Qed.
+
 Lemma gradient_only : forall r g key f x m n, o_what x = ZP_WHAT_GRADIENT ->
   gets_gradient A T P S X V no_message fwd bwd c z (coord_of c r) x m n ->
   gets r (Group g key f) x m n.
-Proof. intros r g key f x m n E G; split; [intros _; exact G |]; split; rewrite E;
-  discriminate. Qed.
+Proof.
+  intros r g key f x m n E G; split; [intros _; exact G |].
+  repeat split; rewrite E; discriminate.
+Qed.
 
 Lemma statistics_only : forall r g key f x m n, o_what x = ZP_WHAT_STATISTICS ->
   gets_statistics A T P S X V no_message fwd bwd mean words c z m n ->
   gets r (Group g key f) x m n.
 Proof.
   intros r g key f x m n E G; split; [rewrite E; discriminate |]; split; [intros _; exact G |].
-  rewrite E; discriminate.
+  split; rewrite E; discriminate.
 Qed.
 
 Lemma parameters_only : forall r g key f x m n, o_what x = ZP_WHAT_PARAMETER ->
@@ -139,7 +158,14 @@ Lemma parameters_only : forall r g key f x m n, o_what x = ZP_WHAT_PARAMETER ->
 Proof.
   intros r g key f x m n E G; split; [rewrite E; discriminate |]; split; [rewrite E;
     discriminate |].
-  intros _; exact G.
+  split; [intros _; exact G | rewrite E; discriminate].
+Qed.
+
+Lemma tied_only : forall r g key f x m n, o_what x = ZP_WHAT_TIED ->
+  gets_tied A T P S X V no_message fwd bwd c z (coord_of c r) x m n ->
+  gets r (Group g key f) x m n.
+Proof.
+  intros r g key f x m n E G; repeat split; try (rewrite E; discriminate); intros _; exact G.
 Qed.
 
 Section Group.
@@ -169,8 +195,7 @@ Lemma gradient_kept : sends_gradient A T P S X V no_message fwd bwd c z a g x (m
 Proof.
   intros [dtype [k [mb [u [i [b [Ex [Eg [Ty [Hb _]]]]]]]]]].
   destruct (gradient_content _ _ _ _ _ _ _ _ Ex) as [X1 [X2 [X3 [X4 [X5 X6]]]]]; specialize (X6 Ty).
-  change (exchange h x (map memory (members c h)) r (memory r)) with
-    (collective A T P S X V c a x (map memory (members c h)) (memory r)).
+  unfold h; rewrite exchange_is by (rewrite X1; discriminate); fold h; fold a.
   apply gradient_only; [exact X1 |]; unfold collective; rewrite X1.
   change (ZP_WHAT_GRADIENT =? ZP_WHAT_GRADIENT) with true; cbv iota; fold a.
   unfold gets_gradient, Meaning.reduced; cbv zeta; rewrite X2, X3; set (s := a_pp a) in *.
@@ -194,8 +219,8 @@ Proof.
     rewrite (peers j Eh), members_are by assumption; rewrite map_map, sigma_map.
     apply sigma_ext; intros v Hv; apply in_range in Hv.
     destruct (member_in j (a_pp a) (a_dp a) (a_tp a) v W Hv) as [Iv Cv].
-    rewrite <- (peers j Eh) in Iv; destruct (All _ Iv) as [_ [_ [_ Sv]]]; rewrite Cv in Sv.
-    destruct Sv as [Sv | [[[u' Sv] _] | Sv]].
+    rewrite <- (peers j Eh) in Iv; destruct (All _ Iv) as [_ [_ Sv]]; rewrite Cv in Sv.
+    destruct Sv as [[_ [Sv | [[[u' Sv] _] | Sv]]] | Sv].
     - destruct Sv as [dtype' [k' [mb' [u' [i' [b' [Ex' [_ [_ [_ Sv]]]]]]]]]].
       destruct (gradient_content _ _ _ _ _ _ _ _ Ex') as [_ [Y2 [Y3 [Y4 _]]]].
       cbn [a_pp a_dp a_tp] in *; fold s in Sv.
@@ -204,7 +229,9 @@ Proof.
       destruct (c_stage c =? 2); exact Sv.
     - apply statistics_content in Sv; destruct Sv as [Sv _]; rewrite X1 in Sv; discriminate.
     - destruct Sv as [dtype' [k' [u' [i' [b' [Ex' _]]]]]].
-      apply parameter_content in Ex'; destruct Ex' as [Sv _]; rewrite X1 in Sv; discriminate. }
+      apply parameter_content in Ex'; destruct Ex' as [Sv _]; rewrite X1 in Sv; discriminate.
+    - destruct Sv as [k' [u' [b' [Ex' _]]]].
+      apply tied_content in Ex'; destruct Ex' as [Sv _]; rewrite X1 in Sv; discriminate. }
   rewrite Total, X4, X5, X6; unfold value.
   assert (In : (if ReduceKind (c_stage c) =? ZP_OP_ALL_REDUCE
     then (0 <=? y) && (y <? (if c_stage c =? 0 then BucketPadded (f_numel (flat_in c s k))
@@ -238,8 +265,7 @@ Lemma parameters_kept :
 Proof.
   intros [dtype [k [u [i [b [Ex [Eg [Ty [Hk [Hb _]]]]]]]]]].
   destruct (parameter_content _ _ _ _ _ _ _ Ex) as [X1 [X2 [X3 [X4 X5]]]]; specialize (X5 Ty).
-  change (exchange h x (map memory (members c h)) r (memory r)) with
-    (collective A T P S X V c a x (map memory (members c h)) (memory r)).
+  unfold h; rewrite exchange_is by (rewrite X1; discriminate); fold h; fold a.
   apply parameters_only; [exact X1 |]; unfold collective; rewrite X1, X4.
   change (ZP_WHAT_PARAMETER =? ZP_WHAT_GRADIENT) with false.
   change (ZP_WHAT_PARAMETER =? ZP_WHAT_STATISTICS) with false.
@@ -267,8 +293,8 @@ Proof.
     memory (rank_at c (a_pp a) (peer c j (a_dp a) o) (a_tp a))).
   { rewrite (peers j Eh), members_are by assumption; rewrite map_map.
     apply nth_map_range; exact Ho. }
-  rewrite Nth; destruct (All _ Io) as [_ [_ [_ So]]]; rewrite Co in So.
-  destruct So as [So | [[[u' So] _] | So]].
+  rewrite Nth; destruct (All _ Io) as [_ [_ So]]; rewrite Co in So.
+  destruct So as [[_ [So | [[[u' So] _] | So]]] | So].
   - destruct So as [dtype' [k' [mb' [u' [i' [b' [Ex' _]]]]]]].
     apply gradient_content in Ex'; destruct Ex' as [So _]; rewrite X1 in So; discriminate.
   - apply statistics_content in So; destruct So as [So _]; rewrite X1 in So; discriminate.
@@ -280,6 +306,8 @@ Proof.
     + rewrite (index_of_peer c C j s (a_dp a) (a_tp a) o) by (try exact P1; lia).
       fold y; unfold in_part; fold p; apply andb_true_iff; rewrite Z.leb_le, Z.ltb_lt; lia.
     + unfold Contract.new_param; rewrite (peer_copy c C j (a_dp a) o) by lia; reflexivity.
+  - destruct So as [k' [u' [b' [Ex' _]]]].
+    apply tied_content in Ex'; destruct Ex' as [So _]; rewrite X1 in So; discriminate.
 Qed.
 
 End Group.

@@ -1,5 +1,5 @@
 (* What the ops of STEP do to a rank's memory. spec: STEP-3, STEP-6 ... STEP-8, RED-2 ... RED-5,
-   STAT-2, PIPE-3, PIPE-4, PART-3 ... PART-5
+   STAT-2, PIPE-3, PIPE-4, PART-3 ... PART-5, TIE-1, TIE-2
 
    Written after ref/engine (rank_compute.c, rank_comm.c, rank_arithmetic.c). Stage functions, mean,
    optimizer, rounding, decision and the next state of the scaler are variables: the theorems hold
@@ -242,6 +242,38 @@ Definition collective (a : coord) (x : op) (all : list mem) (m : mem) : mem :=
   else if (o_what x =? ZP_WHAT_PARAMETER) && (o_kind x =? ZP_OP_ALL_GATHER) then gathered a x all m
   else m.
 
+(* The flat group that the tied all-reduce of key and bucket of x names in a rank's program. The
+   content does not hold it, since its number differs between stages. *)
+Definition named_flat (p : list op) (x : op) : Z :=
+  match find (fun o => comm o && (o_group o =? ZP_GROUP_TIED) && (o_key o =? o_key x) &&
+                       (o_bucket o =? o_bucket x)) p with
+  | Some o => o_flat o
+  | None => -1
+  end.
+
+(* The sum of flat group k and of all others of the key on the same stage: its further uses. *)
+Definition key_sum (lay : layout) (key k b : Z) (m : mem) (y : Z) : Z :=
+  m_sum m k b y + sigma (numbered (l_flat lay)) (fun kf =>
+    if negb (fst kf =? k) && (f_tied (snd kf) =? key) then m_sum m (fst kf) b y else 0).
+
+(* Where the elements that a rank keeps of a bucket of flat group k start. *)
+Definition kept_from (a : coord) (k : Z) (x : op) : Z :=
+  if c_stage c =? 0 then 0
+  else group_index c a (flat_at (l_flat (layout_of c (a_pp a))) k) * elements x.
+
+(* Of what each rank keeps of the bucket, the sum over the key's stages. TIE-1, TIE-2 *)
+Definition tied (programs : nat -> list op) (h : chan) (x : op) (all : list mem) (r : nat) (m : mem)
+  : mem :=
+  let b := o_bucket x in
+  let k q := named_flat (programs q) x in
+  let from q := kept_from (coord_of c q) (k q) x in
+  let total i := sigma (combine (members c h) all) (fun qm =>
+    key_sum (layout_of c (a_pp (coord_of c (fst qm)))) (o_key x) (k (fst qm)) b (snd qm)
+      (from (fst qm) + i)) in
+  set_sum (put_row (m_sum m) (k r) b
+    (fun y => if (from r <=? y) && (y <? from r + elements x) then total (y - from r)
+              else m_sum m (k r) b y)) m.
+
 (* An exchange between lower, on stage s, and upper. A message arrives in the slot of its
    micro-batch. *)
 Definition hop (a : coord) (s : Z) (x : op) (lower upper : mem) (m : mem) : mem :=
@@ -252,12 +284,24 @@ Definition hop (a : coord) (s : Z) (x : op) (lower upper : mem) (m : mem) : mem 
       (Z.rem (o_mb x) (Places (c_pp c) (c_micro_batches c) (a_pp a))) (m_output lower)) m
   else m.
 
-Definition exchange (h : chan) (x : op) (all : list mem) (r : nat) (m : mem) : mem :=
+(* In any programs, and in STEP. *)
+Definition exchange_in (programs : nat -> list op) (h : chan) (x : op) (all : list mem) (r : nat)
+  (m : mem) : mem :=
   let a := coord_of c r in
   match h with
-  | Group _ _ _ => collective a x all m
+  | Group _ _ _ =>
+      if o_what x =? ZP_WHAT_TIED then tied programs h x all r m else collective a x all m
   | Link s _ _ => hop a s x (nth 0 all m) (nth 1 all m) m
   end.
+
+Definition exchange : chan -> op -> list mem -> nat -> mem -> mem := exchange_in (step_of c).
+
+Lemma exchange_is : forall g key first x all r m, o_what x <> ZP_WHAT_TIED ->
+  exchange (Group g key first) x all r m = collective (coord_of c r) x all m.
+Proof.
+  intros g key first x all r m N; unfold exchange, exchange_in.
+  rewrite (proj2 (Z.eqb_neq _ _) N); reflexivity.
+Qed.
 
 (* ---- As NoDeadlock.v needs it ---------------------------------------------------------------- *)
 

@@ -1,10 +1,10 @@
 (* Sharded equals serial: at the end of a step every rank holds what the serial loop computes.
    spec: RED-2, STAT-2, STEP-6 ... STEP-8, PIPE-3, PIPE-4
 
-   For all topologies pp x dp x tp with ep dividing dp, ZeRO stages 0, 1 and 2, numbers of
-   micro-batches, bucket sizes and lists of entries without tied keys; for all stage functions
-   (Meaning.v) and all executions under rendezvous (NoDeadlock.v). The ranks' programs are
-   Plan.v's step_program. No axioms.
+   For all valid configurations (Valid.v), so all topologies pp x dp x tp with ep dividing dp, ZeRO
+   stages 0, 1 and 2, numbers of micro-batches, bucket sizes and lists of entries, with tied keys;
+   for all stage functions (Meaning.v) and all executions under rendezvous (NoDeadlock.v). The
+   ranks' programs are Plan.v's step_program. No axioms.
 
    sharded_step: a rank that has finished holds the parameters, its masters and moments, and the
    statistics of Serial.v's step, so also the same norm, decision and scaler, which are functions of
@@ -15,77 +15,10 @@
 Require Import Bool List Arith ZArith Lia Sorted.
 Require Import ZP.Op ZP.OpOf ZP.Plan ZP.PlanFacts ZP.Sums ZP.MeaningChannels ZP.Meaning ZP.Serial.
 Require Import ZP.MeaningLayout ZP.Contract ZP.Gradients ZP.Pipeline ZP.Tail ZP.Updates ZP.Ranks.
-Require Import ZP.Kept ZP.World ZP.StepShape.
-Require ZP.Program ZP.NoDeadlock ZP.Assertions.
+Require Import ZP.Kept ZP.Ties ZP.TiedGroups ZP.TiedOps ZP.World ZP.StepShape.
+Require ZP.Program ZP.NoDeadlock ZP.Assertions ZP.Valid.
 Import ListNotations.
 Open Scope Z_scope.
-
-(* ---- Lists without tied keys ----------------------------------------------------------------- *)
-
-Definition untied (c : config) : Prop := forall j, 0 <= j < c_n_params c -> p_tied (entry c j) < 0.
-
-Section Untied.
-
-Variable c : config.
-Hypothesis C : proper c.
-Hypothesis U : untied c.
-
-Lemma no_key : forall j, p_tied (entry c j) < 0.
-Proof.
-  intro j; unfold entry, param_at.
-  destruct (Nat.lt_ge_cases (Z.to_nat j) (length (c_params c))) as [L|L].
-  - specialize (U (Z.of_nat (Z.to_nat j))); unfold entry, param_at in U; rewrite Nat2Z.id in U.
-    apply U; unfold c_n_params; lia.
-  - rewrite nth_overflow by exact L; reflexivity.
-Qed.
-
-Lemma storage_self : forall j, storage c j = j.
-Proof. intro j; unfold storage; rewrite (proj2 (Z.ltb_lt _ _) (no_key j)); reflexivity. Qed.
-
-Lemma first_self : forall j, first_use c j = j.
-Proof. intro j; unfold first_use; rewrite (proj2 (Z.ltb_lt _ _) (no_key j)); reflexivity. Qed.
-
-Lemma untied_storage : shares_storage c.
-Proof. intros s j H; rewrite !storage_self; repeat split; try apply H; reflexivity. Qed.
-
-Lemma untied_held : storage_is_held c.
-Proof.
-  intros s j [D F]; rewrite storage_self, Z.eqb_refl.
-  pose proof (flat_of_entry c C s j D F) as G; cbn zeta in G;
-    destruct G as [_ [_ [_ [_ [_ [G _]]]]]].
-  unfold group_of, number_of; rewrite G; unfold opener_of.
-  rewrite (proj2 (Z.leb_gt _ _) (no_key j)), head_use by apply D; reflexivity.
-Qed.
-
-Lemma untied_agree : keys_agree c.
-Proof. intros j _; rewrite !first_self; repeat split; reflexivity. Qed.
-
-Lemma untied_once : counted_once c.
-Proof.
-  intros t G; apply sigma_ext; intros j _; rewrite storage_self, first_self, Z.eqb_refl.
-  unfold counts; rewrite (proj2 (Z.ltb_lt _ _) (no_key j)); cbn [orb]; rewrite !andb_true_r.
-  destruct (_ =? 0); reflexivity.
-Qed.
-
-Lemma no_tied_ops : forall s u, tied_ops c (layout_of c s) u = [].
-Proof.
-  intros s u; unfold tied_ops.
-  assert (E : forall key, 0 <= key -> key_ops c (layout_of c s) u key = []).
-  { intros key Hk; unfold key_ops; destruct (holder (layout_of c s) key) as [[k f]|] eqn:Q;
-      [exfalso | reflexivity].
-    unfold holder in Q; apply find_some in Q; destruct Q as [I Q]; apply in_flats in I.
-    destruct I as [I <-]; rewrite n_flats in I; fold (flat_in c s k) in Q.
-    rewrite (flat_is c s k I) in Q; apply Z.eqb_eq in Q; cbn [snd] in Q; unfold HoldsKey in Q.
-    cbn [layout_flat f_tied] in Q;
-      pose proof (no_key (Opener c (StageEnd c s) (StageCount c s) k)) as T.
-    unfold entry in T; destruct (Z.eqb_spec (p_tied (param_at (c_params c)
-      (Opener c (StageEnd c s) (StageCount c s) k))) key); [lia | discriminate]. }
-  generalize (range 0 (c_tied_keys c)) (fun key => proj1 (in_range 0 (c_tied_keys c) key)).
-  induction l as [|key l IH]; intro H; [reflexivity |]; cbn [flat_map].
-  rewrite E by (apply H; left; reflexivity); apply IH; intros; apply H; right; assumption.
-Qed.
-
-End Untied.
 
 Lemma rank_within : forall c r, proper c -> (r < ranks c)%nat -> within c (coord_of c r).
 Proof.
@@ -128,7 +61,7 @@ Notation reachable := (NoDeadlock.reachable chan op mem (members c) decide compu
   (rank_program c)).
 
 Hypothesis C : proper c.
-Hypothesis U : untied c.
+Hypothesis Valid_c : Valid.valid c.
 
 (* Rank r's memory agrees with the serial state z, and its statistics are empty. *)
 Definition agrees (z : serial) (r : nat) (m : mem) : Prop :=
@@ -160,32 +93,15 @@ Notation checks := (Assertions.checks chan op mem decide compute
   (sends A T P S X V no_message fwd bwd mean words update round c z)
   (gets A T P S X V no_message fwd bwd mean words update round c z) (serial_go z)).
 
-Lemma sums_complete : forall r m, within c (coord_of c r) ->
-  piped A T P S X V no_message fwd bwd c z r m ->
-  Tail.reduced A T P S X V no_message fwd bwd c z r m.
-Proof.
-  intros r m W [B [St Su]]; split; [exact B |]; split; [exact St |].
-  intros j x b L _ O; specialize (Su j x b L); cbv zeta in Su.
-  pose proof (pr_mb c C) as M1; pose proof (stage_of c C _ j (proj1 (proj1 L))) as [Jn _].
-  assert (E : m_sum A T P S X V m (number_of c (a_pp (coord_of c r)) j) b
-      (place_of c (a_pp (coord_of c r)) j x b) =
-    use_sum A T P S V no_message fwd bwd c z (c_micro_batches c) j x (a_tp (coord_of c r))
-      (copy_of c j (a_dp (coord_of c r)))).
-  { destruct (c_stage c =? 2); [apply Su; [lia | exact O] | apply Su; [reflexivity | exact O]]. }
-  rewrite E; unfold Serial.serial_sum; rewrite !(first_self c U).
-  symmetry; rewrite (sigma_range_one (c_n_params c) j); [| exact Jn |].
-  - rewrite (first_self c U), Z.eqb_refl; reflexivity.
-  - intros q _ N; rewrite (first_self c U), (proj2 (Z.eqb_neq _ _) N); reflexivity.
-Qed.
-
 Lemma program_checked : forall r, (r < ranks c)%nat -> wp r (step_of c r) (stepped z r) (memory r).
 Proof.
   intros r H; pose proof (rank_within c r C H) as W; destruct (Start r H) as [B St].
   unfold step_of; rewrite (proj2 (Nat.ltb_lt _ _) H); unfold step_program, tail_ops.
-  rewrite no_tied_ops by assumption; cbn [app].
-  eapply wp_seq; [apply pipeline_ok; try eassumption; apply untied_storage; exact U |].
+  eapply wp_seq; [apply pipeline_ok; try eassumption; apply storage_of_valid_is_shared;
+    assumption |].
+  intros m' H'; eapply wp_seq; [apply tied_ops_ok; eassumption |].
   intros m Hm; eapply wp_imp; [| apply (tail_ok _ _ _ _ _ _ _ _ _ _ _ _ _ _ c z C
-    (untied_held c C U) (untied_agree c U) r W next); apply sums_complete; assumption].
+    (storage_of_valid_is_held c Valid_c C) (keys_of_valid_agree c Valid_c) r W next); exact Hm].
   intros n [E1 [E2 [E3 E4]]]; split; [exact E2 |]; split; [| reflexivity].
   split; [| split; [exact E3 | exact E4]].
   cbn [m_v begin_next]; rewrite E1, E2; reflexivity.
@@ -209,8 +125,8 @@ Proof.
   intros s r R L F; revert L;
     apply (Assertions.assertions_hold chan op mem (members c) decide compute
     exchange _ _ (serial_go z) (fun r m => (r < ranks c)%nat -> stepped z r m)
-    (contract_kept A T P S X V no_message fwd bwd mean words update round c z C (untied_agree c U)
-      (untied_once c U)) (rank_program c) memory all_checked s r R F).
+    (contract_kept A T P S X V no_message fwd bwd mean words update round c z C
+      (keys_of_valid_agree c Valid_c) (keys_are_counted_once c Valid_c C) Valid_c) (rank_program c) memory all_checked s r R F).
 Qed.
 
 (* H5: every rank decides as the serial loop. *)
@@ -219,8 +135,8 @@ Theorem decisions_equal : NoDeadlock.H5_equal_decisions chan op mem (members c) 
 Proof.
   intros s r R D; apply (Assertions.decisions_hold chan op mem (members c) decide compute
     exchange _ _ (serial_go z) (fun r m => (r < ranks c)%nat -> stepped z r m)
-    (contract_kept A T P S X V no_message fwd bwd mean words update round c z C (untied_agree c U)
-      (untied_once c U)) (rank_program c) memory all_checked s r R D).
+    (contract_kept A T P S X V no_message fwd bwd mean words update round c z C
+      (keys_of_valid_agree c Valid_c) (keys_are_counted_once c Valid_c C) Valid_c) (rank_program c) memory all_checked s r R D).
 Qed.
 
 Hypothesis H1 :

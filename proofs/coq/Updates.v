@@ -83,7 +83,7 @@ Proof.
   change (chan_of c (coord_of c r) (op_statistics u)) with (Group ZP_GROUP_WORLD (-1) (Coord 0 0
     0)).
   cbn [Contract.sends Contract.gets]; split.
-  - split; [reflexivity |]; split; [exact W |]; split; [reflexivity |]; right; left.
+  - split; [reflexivity |]; split; [exact W |]; left; split; [reflexivity |]; right; left.
     split; [exists u; reflexivity |]; split; [reflexivity |].
     intro w; fold a; apply words_complete; assumption.
   - intros n [_ [G _]]; specialize (G eq_refl); destruct G as [f [-> G]].
@@ -282,14 +282,14 @@ Proof.
     change (o_kind o =? ZP_OP_DECIDE) with false; change (comm o) with true; cbv iota zeta.
     unfold chan_of; rewrite (proj2 (Z.eqb_neq _ _) N1); cbn [Contract.sends Contract.gets]; fold a.
     set (m' := set_rounded A T P S X V _ _); split.
-    + split; [reflexivity |]; split; [exact W |]; split; [reflexivity |]; right; right.
+    + split; [reflexivity |]; split; [exact W |]; left; split; [reflexivity |]; right; right.
       exists (DtypeOf (f_fp32 (flat_k k)) (c_precision c)), k, u, (i + 1), b; fold s; cbv zeta.
       split; [reflexivity |]; split; [reflexivity |]; split.
       { pose proof (pr_precision c C); unfold DtypeOf, ZP_F32, ZP_I64; destruct (negb _); lia. }
       split; [exact (proj1 Hk) |]; split; [exact Hb |]; intros j x L E Ip.
       intro St; cbn [m_rounded set_rounded m']; fold d t; apply Rounded; try assumption.
       unfold owns; rewrite Ip; apply orb_true_r.
-    + intros n [_ [_ G]]; rewrite Co in G; specialize (G eq_refl).
+    + intros n [_ [_ [G _]]]; rewrite Co in G; specialize (G eq_refl).
       destruct G as [f [-> G]]; fold s d t in G.
       change (o_flat _) with k in G; change (o_bucket _) with b in G.
       split; [exact H1 |]; split; [exact H2 |]; split; [apply States; reflexivity |].

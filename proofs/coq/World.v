@@ -3,7 +3,8 @@
 Require Import Bool List Arith ZArith Lia.
 Require Import ZP.Op ZP.OpOf ZP.Plan ZP.PlanFacts ZP.Sums ZP.MeaningChannels ZP.Meaning ZP.Serial.
 Require Import ZP.MeaningLayout ZP.Contract ZP.Gradients ZP.Pipeline ZP.Tail ZP.Ranks ZP.Kept.
-Require ZP.Assertions.
+Require Import ZP.TiedSums.
+Require ZP.Assertions ZP.Valid.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -23,6 +24,7 @@ Hypothesis C : proper c.
 Hypothesis Agree : keys_agree c.
 Hypothesis Once : counted_once c.
 Hypothesis Held : storage_is_held c.
+Hypothesis Valid_c : Valid.valid c.
 
 Notation mem := (mem A T P S X V).
 Notation contribution := (contribution A T P S V no_message fwd bwd c z).
@@ -172,21 +174,22 @@ Lemma statistics_kept : forall first x (memory : nat -> mem) r,
 Proof.
   intros first x memory r h All Mine [u Ex]; destruct (statistics_content u x Ex) as [X1 X2].
   assert (Ef : first = Coord 0 0 0) by (destruct (All r Mine) as [E _]; exact E).
-  change (exchange h x (map memory (members c h)) r (memory r)) with
-    (collective A T P S X V c (coord_of c r) x (map memory (members c h)) (memory r)).
+  unfold h; rewrite exchange_is by (rewrite X1; discriminate); fold h.
   apply statistics_only; [exact X1 |]; unfold collective; rewrite X1.
   change (ZP_WHAT_STATISTICS =? ZP_WHAT_GRADIENT) with false.
   change (ZP_WHAT_STATISTICS =? ZP_WHAT_STATISTICS) with true; cbv iota.
   eexists; split; [reflexivity |]; intros w Hw; cbv beta; rewrite X2.
   rewrite (proj2 (Z.leb_le 0 w)), (proj2 (Z.ltb_lt w ZP_STATS)) by lia; cbn [andb].
   rewrite sigma_map, <- world_words, <- (sigma_world (fun q => rank_words q w)), <- Ef.
-  apply sigma_ext; intros q Hq; destruct (All q Hq) as [_ [_ [_ Sq]]].
-  destruct Sq as [Sq | [Sq | Sq]].
+  apply sigma_ext; intros q Hq; destruct (All q Hq) as [_ [_ Sq]].
+  destruct Sq as [[_ [Sq | [Sq | Sq]]] | Sq].
   - destruct Sq as [dtype [k [mb [u' [i [b [Ex' _]]]]]]].
     apply gradient_content in Ex'; destruct Ex' as [Y _]; rewrite X1 in Y; discriminate.
   - apply Sq.
   - destruct Sq as [dtype [k [u' [i [b [Ex' _]]]]]].
     apply parameter_content in Ex'; destruct Ex' as [Y _]; rewrite X1 in Y; discriminate.
+  - destruct Sq as [k [u' [b [Ex' _]]]].
+    apply tied_content in Ex'; destruct Ex' as [Y _]; rewrite X1 in Y; discriminate.
 Qed.
 
 Lemma link_kept : forall l d t x (memory : nat -> mem) r, let h := Link l d t in
@@ -199,7 +202,8 @@ Proof.
   cbn [Contract.sends h] in Lo, Up; destruct Lo as [Hl [Hd [Ht Lo]]]; destruct Up as [_ [_ [_ Up]]].
   rewrite (coord_rank c C) in Lo by (split; [cbn; lia | split; assumption]).
   rewrite (coord_rank c C) in Up by (split; [cbn; lia | split; assumption]).
-  cbn [a_pp] in Lo, Up; cbn [Contract.gets h Meaning.exchange members map nth].
+  cbn [a_pp] in Lo, Up; unfold Meaning.exchange.
+  cbn [Contract.gets h exchange_in members map nth].
   unfold hop; destruct (Z.eqb_spec (o_kind x) ZP_OP_P2P) as [K|K]; cbn [negb]; [| reflexivity].
   specialize (Lo K); specialize (Up K); destruct Lo as [Lo _]; destruct Up as [_ Up].
   destruct (Z.eqb_spec (a_pp (coord_of c r)) l) as [E|E].
@@ -212,11 +216,13 @@ Qed.
 Theorem contract_kept : Assertions.keeps_contract chan op mem (members c) exchange sends gets.
 Proof.
   intros [g key first | l d t] x memory All r Mine.
-  - assert (K := All r Mine); cbn [Contract.sends] in K; destruct K as [_ [_ [-> K]]].
-    destruct K as [K | [[K [-> _]] | K]].
-    + eapply gradient_kept; eassumption.
-    + apply statistics_kept; assumption.
-    + eapply parameters_kept; eassumption.
+  - assert (K := All r Mine); cbn [Contract.sends] in K; destruct K as [_ [_ [[-> K] | K]]].
+    + destruct K as [K | [[K [-> _]] | K]].
+      * eapply gradient_kept; eassumption.
+      * apply statistics_kept; assumption.
+      * eapply parameters_kept; eassumption.
+    + assert (G : g = ZP_GROUP_TIED) by (destruct K as [k [u [b [_ [G _]]]]]; exact G).
+      subst g; apply tied_kept; assumption.
   - apply link_kept; assumption.
 Qed.
 
