@@ -1,16 +1,19 @@
 (* Sharded equals serial, from the planner's hypotheses. spec: LEDG-2, LEDG-7, PIPE-3, STEP-6
 
    ShardedEqualsSerial.v has H1 ... H4 as hypotheses, over the channels of MeaningChannels.v, whose
-   contents are ops. Here they are proven for every valid configuration without tied keys: H3 from
-   step_H3, the others from the lemmas about the blocks of STEP in StepLedgers.v. Members of a dp or
-   edp group run one program; the world has one entry; the contents at the ends of a link are
-   functions of those in Channels.v. *)
+   contents are ops. Here they are proven for every valid configuration: H3 from step_H3, the others
+   from the lemmas about the blocks of STEP in StepLedgers.v. Members of a dp or edp group run one
+   program; the world has one entry; the contents at the ends of a link are functions of those in
+   Channels.v; the flat groups that hold a key have equal sizes on all its stages. *)
 
 Require Import Bool List Arith ZArith Lia Sorted.
 Require Import ZP.Op ZP.OpOf ZP.Plan ZP.PlanFacts ZP.Valid.
 Require ZP.Program ZP.NoDeadlock ZP.Schedule ZP.Channels ZP.StepLedgers ZP.StepHypotheses.
 Require ZP.StepShape.
-Require Import ZP.MeaningChannels ZP.Meaning ZP.Serial ZP.MeaningLayout ZP.ShardedEqualsSerial.
+Require ZP.LayoutFacts.
+Require Import ZP.MeaningChannels ZP.Meaning ZP.Serial ZP.MeaningLayout ZP.Contract.
+Require Import ZP.TiedGroups ZP.ShardedEqualsSerial.
+Require Export ZP.Noted.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -43,49 +46,6 @@ Qed.
 
 (* ---- Ledgers --------------------------------------------------------------------------------- *)
 
-(* After decision d, the op is issued. *)
-Definition issues (d : bool) (o : op) : bool := negb (o_if_stepped o =? 1) || d.
-
-(* The entry of an op of the rank at a in the ledger of channel h. *)
-Definition noted (c : config) (h : chan) (a : coord) (d : bool) (o : op)
-  : list (op * Program.clock) :=
-  if comm o && issues d o && (if chan_eq_dec h (chan_of c a o) then true else false)
-  then [(content_of o, (o_clock_t o, o_clock_i o))] else [].
-
-Lemma ledger_noted : forall c h a d l,
-  Program.ledger chan chan_eq_dec op h (Program.resolve chan op d (map (synchronized c a) l)) =
-  flat_map (noted c h a d) l.
-Proof.
-  intros c h a d; induction l as [|o l IH]; [reflexivity |].
-  assert (K : comm o = true -> o_kind o =? ZP_OP_DECIDE = false).
-  { unfold comm, ZP_OP_FIRST_COMM, ZP_OP_DECIDE; intro H; apply Z.leb_le in H.
-    apply Z.eqb_neq; lia. }
-  assert (R : Program.resolve chan op d (map (synchronized c a) (o :: l)) =
-    if issues d o
-    then Program.unmark chan op (synchronized c a o) ::
-      Program.resolve chan op d (map (synchronized c a) l)
-    else Program.resolve chan op d (map (synchronized c a) l)).
-  { simpl; unfold issues; destruct (_ =? ZP_OP_DECIDE); [reflexivity |].
-    destruct (comm o); reflexivity. }
-  rewrite R; cbn [flat_map]; rewrite <- IH; unfold noted; destruct (issues d o).
-  - rewrite andb_true_r; unfold Program.ledger; cbn [flat_map]; f_equal.
-    unfold Program.entry, Program.unmark, synchronized; cbn [Program.what Program.at_clock].
-    destruct (comm o); [rewrite K by reflexivity | destruct (_ =? ZP_OP_DECIDE); reflexivity].
-    cbn [andb]; destruct (chan_eq_dec h (chan_of c a o)); reflexivity.
-  - rewrite andb_false_r; reflexivity.
-Qed.
-
-Lemma noted_in : forall c h a d l, flat_map (noted c h a d) l <> [] ->
-  exists o, In o l /\ comm o = true /\ chan_of c a o = h.
-Proof.
-  intros c h a d l; induction l as [|o l IH]; intro N; [contradiction |].
-  cbn [flat_map] in N; destruct (noted c h a d o) eqn:E.
-  - destruct (IH N) as [q [I Q]]; exists q; split; [right; exact I | exact Q].
-  - exists o; split; [left; reflexivity |]; unfold noted in E.
-    destruct (comm o); [| discriminate]; destruct (issues d o); [| discriminate].
-    destruct (chan_eq_dec h (chan_of c a o)); [auto | discriminate].
-Qed.
-
 (* The content of a link in MeaningChannels.v, from that in Channels.v. *)
 Definition hop_op (x : Channels.call) : op :=
   match x with
@@ -100,7 +60,7 @@ Section Step.
 
 Variable c : config.
 Hypothesis V : valid c.
-Hypothesis U : forall s t, tied_ops c (layout_of c s) t = [].
+Let C : proper c := valid_is_proper c V.
 
 Notation last := (Slots (c_pp c) (c_micro_batches c)).
 
@@ -111,7 +71,8 @@ Definition exchange_of (s : Z) (o : op) : Prop :=
   StepLedgers.exchanges c s o /\ o_redop o = ZP_RED_NONE /\ o_if_stepped o = 0 /\
   o_what o =? ZP_WHAT_ACTIVATION = (o_root o =? s + 1).
 
-Definition known (s : Z) (o : op) : Prop := StepLedgers.of_flat o \/ exchange_of s o.
+Definition known (s : Z) (o : op) : Prop :=
+  StepLedgers.of_flat o \/ exchange_of s o \/ tied_on c s o.
 
 Lemma exchange_fields : forall dynamic s backward x y t,
   Forall (fun o => o_redop o = ZP_RED_NONE /\ o_if_stepped o = 0 /\
@@ -136,18 +97,21 @@ Lemma step_known : forall s, 0 <= s < c_pp c -> exists l m : list op,
   step_program c (layout_of c s) = l ++ op_statistics (last + 2) :: m /\
   Forall (known s) l /\ Forall (known s) m.
 Proof.
-  intros s Hs; exists (pipeline_ops c (layout_of c s) ++ means_ops (layout_of c s) (last + 1)).
+  intros s Hs; exists (pipeline_ops c (layout_of c s) ++ tied_ops c (layout_of c s) last ++
+    means_ops (layout_of c s) (last + 1)).
   exists (op_decision (last + 2) :: updates_ops c (layout_of c s) (last + 3)).
-  unfold step_program, tail_ops; rewrite U, <- !app_assoc; split; [reflexivity |].
-  split; [apply Forall_app; split | constructor].
+  unfold step_program, tail_ops; rewrite <- !app_assoc; split; [reflexivity |].
+  split; [apply Forall_app; split; [| apply Forall_app; split] | constructor].
   - unfold pipeline_ops; apply StepLedgers.Forall_over; intros t Ht; apply in_range in Ht.
     unfold slot_ops, head_ops; cbn [l_stage layout_of]; repeat (apply Forall_app; split).
     + pose proof (StepLedgers.exchange_shape c s t Hs (proj1 Ht)) as E.
-      rewrite Forall_forall in E |- *; intros o O; right; split; [apply E, O |].
+      rewrite Forall_forall in E |- *; intros o O; right; left; split; [apply E, O |].
       revert o O; apply Forall_forall, exchange_fields.
     + eapply Forall_impl; [| apply StepLedgers.compute_local]; intros o [L _]; left; left; exact L.
     + apply StepLedgers.Forall_if; intros _.
       eapply Forall_impl; [| apply (StepLedgers.entries_shape c V)]; intros o [L _]; left; exact L.
+  - eapply Forall_impl; [| apply (StepLedgers.tied_shape c V)]; intros o [L _]; right; right.
+    exact L.
   - eapply Forall_impl; [| apply StepLedgers.means_shape]; intros o [L _]; left; left; exact L.
   - left; left; reflexivity.
   - eapply Forall_impl; [| apply (StepLedgers.updates_shape c V)]; intros o L; left; exact L.
@@ -263,17 +227,6 @@ Proof.
     try reflexivity; exfalso; [apply Y | apply X]; symmetry; auto.
 Qed.
 
-Lemma not_noted : forall h a d o, comm o = false \/ chan_of c a o <> h -> noted c h a d o = [].
-Proof.
-  intros h a d o H; unfold noted; destruct (comm o); [| reflexivity].
-  destruct H as [H|H]; [discriminate |]; destruct (issues d o); [| reflexivity].
-  cbn [andb]; destruct (chan_eq_dec h (chan_of c a o)); [congruence | reflexivity].
-Qed.
-
-Lemma flat_chan : forall a o, o_group o = ZP_GROUP_DP \/ o_group o = ZP_GROUP_EDP ->
-  chan_of c a o = Group (o_group o) (o_key o) (first_member c (o_group o) (o_key o) a).
-Proof. intros a o H; unfold chan_of; destruct H as [-> | ->]; reflexivity. Qed.
-
 Lemma exchange_chan : forall s a o, exchange_of s o -> a_pp a = s ->
   chan_of c a o = Link (Z.min s (o_root o)) (a_dp a) (a_tp a).
 Proof. intros s a o [[G _] _] <-; unfold chan_of; rewrite G; reflexivity. Qed.
@@ -287,10 +240,11 @@ Proof.
   intros a d Hs; destruct (step_known (a_pp a) Hs) as [l [m [E [L M]]]]; rewrite E.
   assert (N : forall k, Forall (known (a_pp a)) k -> flat_map (noted c world_chan a d) k = []).
   { intros k K; apply Channels.flat_map_nil; eapply Forall_impl; [| exact K].
-    intros o [[F | F] | F]; apply not_noted; [left; exact F | right | right].
-    - rewrite (flat_chan a o F); intro X; injection X as X _ _.
+    intros o [[F | F] | [F | F]]; apply not_noted; [left; exact F | right | right | right].
+    - rewrite (flat_chan c a o F); intro X; injection X as X _ _.
       destruct F as [F|F]; rewrite F in X; discriminate.
-    - rewrite (exchange_chan _ a o F eq_refl); discriminate. }
+    - rewrite (exchange_chan _ a o F eq_refl); discriminate.
+    - rewrite (tied_chan c _ a o F); discriminate. }
   rewrite flat_map_app; cbn [flat_map]; rewrite !N by assumption; rewrite app_nil_r; cbn [app].
   unfold noted; destruct (chan_eq_dec world_chan (chan_of c a (op_statistics (last + 2)))) as [|X].
   - reflexivity.
@@ -317,7 +271,7 @@ Proof.
   { intro N; rewrite StepLedgers.not_pp_hop by exact N; apply not_noted.
     destruct N as [N|N]; [left; exact N | right]; unfold chan_of.
     apply Z.eqb_neq in N; rewrite N; discriminate. }
-  destruct K as [[[F | F] | F] | F].
+  destruct K as [[[F | F] | [F | F]] | F].
   - apply None; left; exact F.
   - apply None; right; destruct F as [F|F]; rewrite F; discriminate.
   - unfold noted, Channels.hop; rewrite (exchange_chan _ a o F eq_refl), E, T.
@@ -336,6 +290,7 @@ Proof.
     rewrite G, W, Q, S, P, Y; destruct down.
     + rewrite !Z.eqb_refl; reflexivity.
     + rewrite (proj2 (Z.eqb_neq s (s + 1 + 1))) by lia; reflexivity.
+  - apply None; right; rewrite (proj1 F); discriminate.
   - apply None; right; rewrite F; discriminate.
 Qed.
 
@@ -390,29 +345,33 @@ Lemma joined_members_only : forall d,
 Proof.
   intros d h r N; destruct (ledger_at h d r) eqn:E; [reflexivity | exfalso; apply N; clear N].
   assert (X : ledger_at h d r <> []) by (rewrite E; discriminate); clear E.
-  destruct (ledger_op h d r X) as [L [o [K [<- [[[F|F]|F] | F]]]]].
+  destruct (ledger_op h d r X) as [L [o [K [<- [[[F|F]|[F|F]] | F]]]]].
   - unfold Channels.is_comm in F; unfold comm in K; congruence.
-  - destruct (coord_bounds r L) as [A [B [D _]]]; rewrite (flat_chan _ o F).
+  - destruct (coord_bounds r L) as [A [B [D _]]]; rewrite (flat_chan c _ o F).
     apply flat_group; try assumption; auto.
   - destruct (coord_bounds r L) as [A [B [D Q]]]; rewrite (exchange_chan _ _ o F eq_refl).
     destruct (link_ends _ _ o F eq_refl A) as [_ [_ G]]; cbn [members In].
     destruct G as [G|G]; [left | right; left];
       (transitivity (rank_at c (a_pp (coord_of c r)) (a_dp (coord_of c r)) (a_tp (coord_of c r)));
        [f_equal; symmetry; exact (f_equal a_pp G) | exact Q]).
+  - destruct (coord_bounds r L) as [A [B [D Q]]]; rewrite (tied_chan c _ (coord_of c r) o F).
+    pose proof (tied_in c C (o_key o) (coord_of c r) (a_pp (coord_of c r))) as I; rewrite Q in I.
+    apply I; try assumption; [split; auto | |]; apply F.
   - rewrite F; apply world_group; exact L.
 Qed.
 
 Lemma same_ledger : forall h d q r, In q (members c h) -> In r (members c h) ->
   ledger_at h d q <> [] -> ledger_at h d r = ledger_at h d q.
 Proof.
-  intros h d q r Hq Hr X; destruct (ledger_op h d q X) as [L [o [K [<- [[[F|F]|F] | F]]]]]; clear X.
+  intros h d q r Hq Hr X.
+  destruct (ledger_op h d q X) as [L [o [K [<- [[[F|F]|[F|F]] | F]]]]]; clear X.
   - unfold Channels.is_comm in F; unfold comm in K; congruence.
-  - destruct (coord_bounds q L) as [A [B [D _]]]; rewrite (flat_chan _ o F) in *.
+  - destruct (coord_bounds q L) as [A [B [D _]]]; rewrite (flat_chan c _ o F) in *.
     apply flat_group in Hr; try assumption; destruct Hr as [M [P [T G]]].
     rewrite !ledger_is, P by assumption; apply Channels.flat_map_ext_in; intros x I.
-    destruct (step_in _ x A I) as [[[Y|Y]|Y] | Y].
+    destruct (step_in _ x A I) as [[[Y|Y]|[Y|Y]] | Y].
     + rewrite !not_noted by (left; exact Y); reflexivity.
-    + apply noted_chan; rewrite !(flat_chan _ x Y).
+    + apply noted_chan; rewrite !(flat_chan c _ x Y).
       destruct (Z.eq_dec (o_group x) (o_group o)) as [Z0|Z0].
       * assert (W : first_member c (o_group x) (o_key x) (coord_of c r) =
           first_member c (o_group x) (o_key x) (coord_of c q)).
@@ -422,6 +381,9 @@ Proof.
     + rewrite !not_noted; [reflexivity | right | right].
       * rewrite (exchange_chan _ _ x Y eq_refl); discriminate.
       * rewrite (exchange_chan _ _ x Y P); discriminate.
+    + rewrite !not_noted; [reflexivity | right | right];
+        rewrite (tied_chan c _ _ x Y); intro Q; injection Q; destruct F as [F|F]; rewrite F;
+        discriminate.
     + rewrite !not_noted; [reflexivity | right | right]; rewrite Y; intro Q; injection Q;
         destruct F as [F|F]; rewrite F; discriminate.
   - destruct (coord_bounds q L) as [A [B [D _]]]; rewrite (exchange_chan _ _ o F eq_refl) in *.
@@ -434,6 +396,14 @@ Proof.
       - destruct (ranks_at m e t ltac:(lia) B D); auto.
       - destruct (ranks_at (m + 1) e t ltac:(lia) B D); auto. }
     destruct R as [R Q]; rewrite !ledger_is, !link_ledger by assumption; reflexivity.
+  - destruct (coord_bounds q L) as [A [B [D _]]]; rewrite (tied_chan c _ (coord_of c q) o F) in *.
+    set (a := coord_of c q) in *; set (key := o_key o) in *.
+    assert (Wa : within c a) by (split; auto).
+    destruct (in_tied c C key a r Wa (proj2 F) Hr) as [p [Hp [Op [Er Cr]]]].
+    assert (R : (r < ranks c)%nat) by (rewrite Er; apply ranks_at; assumption).
+    rewrite !ledger_is by assumption; fold a; rewrite Cr; cbn [a_pp].
+    symmetry; apply (tied_ledger c V key a (Coord p (a_dp a) (a_tp a)) d); try assumption;
+      try reflexivity; apply F.
   - rewrite F in *.
     change (chan_of c (coord_of c q) (op_statistics (last + 2))) with world_chan in *.
     apply world_group in Hr; rewrite !ledger_is by assumption.
@@ -462,19 +432,18 @@ Section Main.
 
 Variable c : config.
 Hypothesis V : valid c.
-Hypothesis U : untied c.
 
 Theorem joined_H1 : forall d,
   NoDeadlock.H1_equal_ledgers chan chan_eq_dec op (members c) (rank_program c) d.
-Proof. apply (joined_ledgers c V (no_tied_ops c U)). Qed.
+Proof. apply (joined_ledgers c V). Qed.
 
 Theorem joined_H2 : forall d,
   NoDeadlock.H2_members_only chan chan_eq_dec op (members c) (rank_program c) d.
-Proof. apply (joined_members_only c V (no_tied_ops c U)). Qed.
+Proof. apply (joined_members_only c V). Qed.
 
 Theorem joined_H4 : forall d,
   NoDeadlock.H4_equal_clocks chan chan_eq_dec op (members c) (rank_program c) d.
-Proof. apply (joined_ledgers c V (no_tied_ops c U)). Qed.
+Proof. apply (joined_ledgers c V). Qed.
 
 Variables A T P S X W : Type.
 Variable no_message : A.
@@ -510,7 +479,7 @@ Theorem planned_step_is_serial : forall z memory,
   forall s r, reachable memory s -> (r < ranks c)%nat -> fst (s r) = [] -> stepped z r (snd (s r)).
 Proof.
   exact (sharded_step A T P S X W no_message fwd bwd mean words go update round next c
-    (valid_is_proper c V) U (joined_H3 c V)).
+    (valid_is_proper c V) V (joined_H3 c V)).
 Qed.
 
 Theorem planned_steps_are_serial : forall z m n m',
@@ -518,7 +487,7 @@ Theorem planned_steps_are_serial : forall z m n m',
   forall r, (r < ranks c)%nat -> agrees (Nat.iter n serial_step z) r (m' r).
 Proof.
   exact (sharded_run A T P S X W no_message fwd bwd mean words go update round next c
-    (valid_is_proper c V) U (joined_H3 c V)).
+    (valid_is_proper c V) V (joined_H3 c V)).
 Qed.
 
 Theorem planned_step_ends : forall z memory,
@@ -528,7 +497,7 @@ Theorem planned_step_ends : forall z memory,
 Proof.
   intros z memory Start.
   exact (step_ends A T P S X W no_message fwd bwd mean words go update round next c
-    (valid_is_proper c V) U (joined_H3 c V) z memory Start (joined_H1 _) (joined_H2 _)
+    (valid_is_proper c V) V (joined_H3 c V) z memory Start (joined_H1 _) (joined_H2 _)
     (joined_H4 _)).
 Qed.
 
@@ -550,7 +519,7 @@ Proof.
     exchange (ranks c) (rank_program c) memory (serial_go z) (StepShape.step_shape c) (joined_H1 _)
     (joined_H2 _) (joined_H3 c V) (joined_H4 _)
     (decisions_equal A T P S X W no_message fwd bwd mean words go update round next c
-      (valid_is_proper c V) U (joined_H3 c V) z memory Start)
+      (valid_is_proper c V) V (joined_H3 c V) z memory Start)
     (StepShape.step_decided_in_time c) s R) as [n [t [Rt F]]].
   exists n, t; split; [exact Rt |]; split; [exact F |]; intros r L.
   apply planned_step_is_serial with memory; [exact Start | | exact L | apply F].
