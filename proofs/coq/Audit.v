@@ -196,7 +196,8 @@ Print Assumptions small_communicates.
 
 (* Sharded equals serial. *)
 Require Import ZP.Assertions ZP.MeaningChannels ZP.Meaning ZP.Serial ZP.MeaningLayout ZP.Contract.
-Require Import ZP.Gradients ZP.Pipeline ZP.Tail ZP.Updates ZP.World ZP.StepShape.
+Require Import ZP.Gradients ZP.Pipeline ZP.Tail ZP.Updates ZP.Ties ZP.TiedGroups ZP.TiedOps.
+Require Import ZP.World ZP.StepShape.
 Require Import ZP.ShardedEqualsSerial.
 Require Import ZP.Execute ZP.Falsified ZP.Joined.
 
@@ -232,6 +233,11 @@ Print Meaning.reduced.
 Print Meaning.gathered.
 Print Meaning.collective.
 Print Meaning.hop.
+Print Meaning.named_flat.
+Print Meaning.key_flats.
+Print Meaning.kept_from.
+Print Meaning.tied.
+Print Meaning.exchange_in.
 Print Meaning.exchange.
 Print Meaning.compute_in.
 Print Meaning.decide.
@@ -258,7 +264,10 @@ Print Contract.place_of.
 Print Contract.sends.
 Print Contract.gets.
 Print Pipeline.base.
-Print ShardedEqualsSerial.untied.
+Print Pipeline.shares_storage.
+Print Tail.storage_is_held.
+Print Tail.keys_agree.
+Print Ranks.counted_once.
 Print ShardedEqualsSerial.agrees.
 Print ShardedEqualsSerial.begin_next.
 Print ShardedEqualsSerial.stepped.
@@ -267,12 +276,18 @@ Print Assertions.keeps_contract.
 Print Assertions.checks.
 Print Execute.execute.
 Print Falsified.toy.
+Print Falsified.tied_toy.
 Print Falsified.outcome_of.
 
 Check assertions_hold.
 Check decisions_hold.
 Check step_shape.
 Check step_decided_in_time.
+Check storage_of_valid_is_shared.
+Check storage_of_valid_is_held.
+Check keys_of_valid_agree.
+Check keys_are_counted_once.
+Check tied_ops_ok.
 Check contract_kept.
 Check sharded_step.
 Check decisions_equal.
@@ -290,6 +305,14 @@ Check a_wrong_bucket_slot_differs.
 Check a_swapped_micro_batch_differs.
 Check an_exchange_left_out_differs.
 Check a_send_left_out_is_stuck.
+Check tied_toy_is_valid.
+Check right_with_ties_at_stage_0.
+Check right_with_ties_at_stage_1.
+Check right_with_ties_at_stage_2.
+Check ties_left_out_differ.
+Check ties_left_out_on_one_stage_are_stuck.
+Check a_wrong_tied_bucket_differs.
+Check a_wrong_tied_flat_group_differs.
 Check valid_is_proper.
 Check joined_H1.
 Check joined_H2.
@@ -304,6 +327,11 @@ Print Assumptions assertions_hold.
 Print Assumptions decisions_hold.
 Print Assumptions step_shape.
 Print Assumptions step_decided_in_time.
+Print Assumptions storage_of_valid_is_shared.
+Print Assumptions storage_of_valid_is_held.
+Print Assumptions keys_of_valid_agree.
+Print Assumptions keys_are_counted_once.
+Print Assumptions tied_ops_ok.
 Print Assumptions contract_kept.
 Print Assumptions sharded_step.
 Print Assumptions decisions_equal.
@@ -321,6 +349,14 @@ Print Assumptions a_wrong_bucket_slot_differs.
 Print Assumptions a_swapped_micro_batch_differs.
 Print Assumptions an_exchange_left_out_differs.
 Print Assumptions a_send_left_out_is_stuck.
+Print Assumptions tied_toy_is_valid.
+Print Assumptions right_with_ties_at_stage_0.
+Print Assumptions right_with_ties_at_stage_1.
+Print Assumptions right_with_ties_at_stage_2.
+Print Assumptions ties_left_out_differ.
+Print Assumptions ties_left_out_on_one_stage_are_stuck.
+Print Assumptions a_wrong_tied_bucket_differs.
+Print Assumptions a_wrong_tied_flat_group_differs.
 Print Assumptions valid_is_proper.
 Print Assumptions joined_H1.
 Print Assumptions joined_H2.

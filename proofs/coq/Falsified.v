@@ -3,13 +3,14 @@
    Small configurations with concrete stage functions are executed. With Plan.v's programs the ranks
    end with the memories of the serial loop, as sharded_step says. With one fault injected in the
    programs of all ranks (a wrong bucket, a wrong slot, a swapped micro-batch, an exchange left out
-   on both sides) every execution ends too, but with other memories. With an exchange left out on
-   one side the execution is stuck. So the meaning of the ops distinguishes the fields that the
-   theorem is about. No axioms. *)
+   on both sides, tied all-reduces left out on all stages, or with another bucket or flat group)
+   every execution ends too, but with other memories. With an exchange left out on one side, or
+   tied all-reduces on one stage, the execution is stuck. So the meaning of the ops distinguishes
+   the fields that the theorem is about. No axioms. *)
 
 Require Import Bool List Arith ZArith Lia.
 Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Sums ZP.MeaningChannels ZP.Meaning ZP.Serial ZP.Execute.
-Require ZP.Program ZP.NoDeadlock ZP.Schedule.
+Require ZP.Program ZP.NoDeadlock ZP.Schedule ZP.Valid.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -59,20 +60,23 @@ Definition element_at (lay : layout) (c : config) (k b y : Z) : Z * Z :=
 Definition start_memory (c : config) (z : serial Z Z Z) (r : nat) : toy_mem :=
   let a := coord_of c r in
   let lay := layout_of c (a_pp a) in
-  Mem Z Z Z Z Z Z (s_v Z Z Z z) (fun j e => s_param Z Z Z z j e (a_tp a) (copy_of c j (a_dp a)))
+  Mem Z Z Z Z Z Z (s_v Z Z Z z)
+    (fun j e => s_param Z Z Z z (first_use c j) e (a_tp a) (copy_of c j (a_dp a)))
     (fun k b y => let (j, e) := element_at lay c k b y in
-                  s_state Z Z Z z j e (a_tp a) (copy_of c j (a_dp a)))
+                  s_state Z Z Z z (first_use c j) e (a_tp a) (copy_of c j (a_dp a)))
     (fun _ _ _ => -1) (fun _ _ _ => -1) (fun _ _ _ => -1) (fun _ => -1) (fun _ => -1) (fun _ => -1)
     (-1) (-1) (-1) (fun _ => None) (fun _ => 0) (fun _ => -1).
 
-(* The elements of a stage, with flat group, bucket and position. *)
+(* The elements of a stage that have storage, with flat group, bucket and position. *)
 Definition positions (c : config) (s : Z) : list (Z * Z * (Z * Z * Z)) :=
   let lay := layout_of c s in
   flat_map (fun ip => let j := l_first_param lay + fst ip in
     map (fun e => let x := s_start (snd ip) + e in
                   let f := flat_at (l_flat lay) (s_flat (snd ip)) in
                   (j, e, (s_flat (snd ip), x / f_capacity f, x mod f_capacity f)))
-      (range 0 (p_numel (entry c j)))) (numbered (l_spot lay)).
+      (range 0 (p_numel (entry c j))))
+    (filter (fun ip => storage c (l_first_param lay + fst ip) =? l_first_param lay + fst ip)
+      (numbered (l_spot lay))).
 
 (* The serial step, with its statistics st given: computed once. *)
 Definition toy_expected (c : config) (z : serial Z Z Z) (st : list Z) : serial Z Z Z :=
@@ -96,9 +100,10 @@ Definition equal_memory (c : config) (n : serial Z Z Z) (st : list Z) (r : nat) 
   forallb (fun p => let '(j, e, (k, b, y)) := p in
     let f := flat_at (l_flat lay) k in
     let q := copy_of c j (a_dp a) in
-    (m_param Z Z Z Z Z Z m j e =? s_param Z Z Z n j e t q) &&
+    (m_param Z Z Z Z Z Z m j e =? s_param Z Z Z n (first_use c j) e t q) &&
     ((k <? 0) || negb ((c_stage c =? 0) || in_part f b (group_index c a f) y) ||
-     (m_state Z Z Z Z Z Z m k b y =? s_state Z Z Z n j e t q))) (positions c (a_pp a)) &&
+     (m_state Z Z Z Z Z Z m k b y =? s_state Z Z Z n (first_use c j) e t q)))
+    (positions c (a_pp a)) &&
   forallb (fun p => fst p =? snd p)
     (combine (statistics Z Z Z Z Z Z m) st).
 
@@ -114,7 +119,7 @@ Variable v : Z.
 Notation decide := (decide Z Z Z Z Z Z toy_go).
 Notation compute :=
   (compute_in Z Z Z Z Z Z 0 toy_fwd toy_bwd toy_mean toy_words toy_update toy_round c programs).
-Notation exchange := (exchange Z Z Z Z Z Z c).
+Notation exchange := (exchange_in Z Z Z Z Z Z c programs).
 
 Definition start_table : table chan op toy_mem :=
   map (fun r => (map (synchronized c (coord_of c r)) (programs r), start_memory c (toy_serial v) r))
@@ -166,6 +171,12 @@ Definition toy (stage ep : Z) : config :=
     [Param 3 0 0 (-1) 0 0 0 0; Param 1 0 1 (-1) 0 1 0 1; Param 1 1 0 (-1) 0 0 1 0;
      Param 1 1 0 (-1) 0 0 0 0].
 
+(* The same with a key: one use on stage 0, two on stage 1. *)
+Definition tied_toy (stage : Z) : config :=
+  Config 2 2 1 1 stage ZP_EXACT ZP_BF16 0 2 1 2 2 1
+    [Param 3 0 0 0 0 0 0 0; Param 1 0 1 (-1) 0 0 0 1; Param 3 1 0 0 0 0 0 0;
+     Param 1 1 0 (-1) 0 0 0 0; Param 3 1 0 0 0 0 0 0].
+
 Definition right (c : config) : nat -> list op := step_of c.
 Definition everywhere (fault : list op -> list op) (c : config) : nat -> list op :=
   fun r => fault (step_of c r).
@@ -179,6 +190,9 @@ Definition with_slot k o := Op (o_kind o) (o_what o) (o_group o) (o_key o) (o_dt
   (o_offset o) (o_count o) (o_clock_t o) (o_clock_i o).
 Definition with_mb m o := Op (o_kind o) (o_what o) (o_group o) (o_key o) (o_dtype o) (o_redop o)
   (o_root o) (o_flat o) (o_param o) (o_slot o) (o_if_stepped o) m (o_recv_mb o) (o_bucket o)
+  (o_offset o) (o_count o) (o_clock_t o) (o_clock_i o).
+Definition with_flat k o := Op (o_kind o) (o_what o) (o_group o) (o_key o) (o_dtype o) (o_redop o)
+  (o_root o) k (o_param o) (o_slot o) (o_if_stepped o) (o_mb o) (o_recv_mb o) (o_bucket o)
   (o_offset o) (o_count o) (o_clock_t o) (o_clock_i o).
 
 (* The additions to bucket 1 in micro-batch 1 go to bucket 0. *)
@@ -199,6 +213,20 @@ Definition no_exchange : list op -> list op := filter (fun o =>
   negb ((o_kind o =? ZP_OP_P2P) && (o_clock_t o =? 3))).
 Definition no_send (c : config) : nat -> list op := fun r =>
   if a_pp (coord_of c r) =? 0 then no_exchange (step_of c r) else step_of c r.
+
+Definition is_tied (o : op) : bool := o_what o =? ZP_WHAT_TIED.
+(* The tied all-reduces are left out. *)
+Definition no_tied : list op -> list op := filter (fun o => negb (is_tied o)).
+Definition no_tied_above (c : config) : nat -> list op := fun r =>
+  if a_pp (coord_of c r) =? 1 then no_tied (step_of c r) else step_of c r.
+(* That of bucket 1 sums bucket 0 again. *)
+Definition wrong_tied_bucket : list op -> list op := map (fun o =>
+  if is_tied o && (o_bucket o =? 1) then with_bucket 0 o else o).
+(* Stage 1 names the flat group of the use that has no storage. *)
+Definition wrong_tied_flat : list op -> list op := map (fun o =>
+  if is_tied o && (o_flat o =? 0) then with_flat 2 o else o).
+Definition wrong_flat_above (c : config) : nat -> list op := fun r =>
+  if a_pp (coord_of c r) =? 1 then wrong_tied_flat (step_of c r) else step_of c r.
 
 (* ---- Results --------------------------------------------------------------------------------- *)
 
@@ -223,4 +251,38 @@ Proof. vm_compute; reflexivity. Qed.
 Theorem an_exchange_left_out_differs : result (everywhere no_exchange) 0 2 1 = Different.
 Proof. vm_compute; reflexivity. Qed.
 Theorem a_send_left_out_is_stuck : result no_send 1 2 1 = Stuck.
+Proof. vm_compute; reflexivity. Qed.
+
+(* ---- A tied key ------------------------------------------------------------------------------ *)
+
+Definition tied_result (programs : config -> nat -> list op) (stage : Z) : outcome :=
+  outcome_of (tied_toy stage) (programs (tied_toy stage)) 1.
+
+(* The configuration is one of those of Joined.v's theorems. *)
+Theorem tied_toy_is_valid : forall stage, 0 <= stage <= 2 -> Valid.valid (tied_toy stage).
+Proof.
+  intros stage H; assert (Cs : stage = 0 \/ stage = 1 \/ stage = 2) by lia.
+  assert (Five : forall j, 0 <= j < 5 -> j = 0 \/ j = 1 \/ j = 2 \/ j = 3 \/ j = 4) by lia.
+  destruct Cs as [-> | [-> | ->]]; split; try reflexivity; try discriminate.
+  all: try (intros j Hj; destruct (Five j Hj) as [-> | [-> | [-> | [-> | ->]]]]; reflexivity).
+  all: intros i j Hi Hj E K; change (j < 5) in Hj.
+  all: destruct (Five i ltac:(lia)) as [-> | [-> | [-> | [-> | ->]]]];
+    destruct (Five j ltac:(lia)) as [-> | [-> | [-> | [-> | ->]]]];
+    try (split; reflexivity); try discriminate E; exfalso; apply K; reflexivity.
+Qed.
+
+Theorem right_with_ties_at_stage_0 : tied_result right 0 = Equal.
+Proof. vm_compute; reflexivity. Qed.
+Theorem right_with_ties_at_stage_1 : tied_result right 1 = Equal.
+Proof. vm_compute; reflexivity. Qed.
+Theorem right_with_ties_at_stage_2 : tied_result right 2 = Equal.
+Proof. vm_compute; reflexivity. Qed.
+
+Theorem ties_left_out_differ : tied_result (everywhere no_tied) 1 = Different.
+Proof. vm_compute; reflexivity. Qed.
+Theorem ties_left_out_on_one_stage_are_stuck : tied_result no_tied_above 1 = Stuck.
+Proof. vm_compute; reflexivity. Qed.
+Theorem a_wrong_tied_bucket_differs : tied_result (everywhere wrong_tied_bucket) 1 = Different.
+Proof. vm_compute; reflexivity. Qed.
+Theorem a_wrong_tied_flat_group_differs : tied_result wrong_flat_above 1 = Different.
 Proof. vm_compute; reflexivity. Qed.

@@ -251,28 +251,33 @@ Definition named_flat (p : list op) (x : op) : Z :=
   | None => -1
   end.
 
-(* The sum of flat group k and of all others of the key on the same stage: its further uses. *)
-Definition key_sum (lay : layout) (key k b : Z) (m : mem) (y : Z) : Z :=
-  m_sum m k b y + sigma (numbered (l_flat lay)) (fun kf =>
-    if negb (fst kf =? k) && (f_tied (snd kf) =? key) then m_sum m (fst kf) b y else 0).
+(* Flat group k and all others of the key on the same stage: its further uses. *)
+Definition key_flats (lay : layout) (key k : Z) : list Z :=
+  k :: map fst (filter (fun kf => negb (fst kf =? k) && (f_tied (snd kf) =? key))
+    (numbered (l_flat lay))).
 
 (* Where the elements that a rank keeps of a bucket of flat group k start. *)
 Definition kept_from (a : coord) (k : Z) (x : op) : Z :=
   if c_stage c =? 0 then 0
   else group_index c a (flat_at (l_flat (layout_of c (a_pp a))) k) * elements x.
 
-(* Of what each rank keeps of the bucket, the sum over the key's stages. TIE-1, TIE-2 *)
+(* Of what each rank keeps of the bucket, the sum over the uses on each stage and over the stages.
+   TIE-1, TIE-2 *)
 Definition tied (programs : nat -> list op) (h : chan) (x : op) (all : list mem) (r : nat) (m : mem)
   : mem :=
   let b := o_bucket x in
-  let k q := named_flat (programs q) x in
-  let from q := kept_from (coord_of c q) (k q) x in
-  let total i := sigma (combine (members c h) all) (fun qm =>
-    key_sum (layout_of c (a_pp (coord_of c (fst qm)))) (o_key x) (k (fst qm)) b (snd qm)
-      (from (fst qm) + i)) in
-  set_sum (put_row (m_sum m) (k r) b
-    (fun y => if (from r <=? y) && (y <? from r + elements x) then total (y - from r)
-              else m_sum m (k r) b y)) m.
+  let k := named_flat (programs r) x in
+  let from := kept_from (coord_of c r) k x in
+  let sent := map (fun qm =>
+    let a := coord_of c (fst qm) in
+    let k := named_flat (programs (fst qm)) x in
+    (key_flats (layout_of c (a_pp a)) (o_key x) k, kept_from a k x, snd qm))
+    (combine (members c h) all) in
+  let total i := sigma sent (fun p =>
+    sigma (fst (fst p)) (fun k => m_sum (snd p) k b (snd (fst p) + i))) in
+  set_sum (put_row (m_sum m) k b
+    (fun y => if (from <=? y) && (y <? from + elements x) then total (y - from)
+              else m_sum m k b y)) m.
 
 (* An exchange between lower, on stage s, and upper. A message arrives in the slot of its
    micro-batch. *)

@@ -126,7 +126,8 @@ Proof.
     apply (Assertions.assertions_hold chan op mem (members c) decide compute
     exchange _ _ (serial_go z) (fun r m => (r < ranks c)%nat -> stepped z r m)
     (contract_kept A T P S X V no_message fwd bwd mean words update round c z C
-      (keys_of_valid_agree c Valid_c) (keys_are_counted_once c Valid_c C) Valid_c) (rank_program c) memory all_checked s r R F).
+      (keys_of_valid_agree c Valid_c) (keys_are_counted_once c Valid_c C) Valid_c)
+    (rank_program c) memory all_checked s r R F).
 Qed.
 
 (* H5: every rank decides as the serial loop. *)
@@ -136,7 +137,8 @@ Proof.
   intros s r R D; apply (Assertions.decisions_hold chan op mem (members c) decide compute
     exchange _ _ (serial_go z) (fun r m => (r < ranks c)%nat -> stepped z r m)
     (contract_kept A T P S X V no_message fwd bwd mean words update round c z C
-      (keys_of_valid_agree c Valid_c) (keys_are_counted_once c Valid_c C) Valid_c) (rank_program c) memory all_checked s r R D).
+      (keys_of_valid_agree c Valid_c) (keys_are_counted_once c Valid_c C) Valid_c)
+    (rank_program c) memory all_checked s r R D).
 Qed.
 
 Hypothesis H1 :

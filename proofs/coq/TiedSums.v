@@ -19,6 +19,16 @@ Proof.
   unfold sigma in *; cbn [fold_right]; rewrite IH; reflexivity.
 Qed.
 
+Lemma sigma_cons : forall (A : Type) (f : A -> Z) x l, sigma (x :: l) f = f x + sigma l f.
+Proof. reflexivity. Qed.
+
+Lemma sigma_filter : forall (A : Type) (p : A -> bool) f l,
+  sigma (filter p l) f = sigma l (fun x => if p x then f x else 0).
+Proof.
+  intros A p f l; induction l as [|x l IH]; [reflexivity |]; unfold sigma in *; cbn [filter].
+  cbn [fold_right]; rewrite <- IH; destruct (p x); reflexivity.
+Qed.
+
 Section TiedSums.
 
 Variables A T P S X W : Type.
@@ -137,17 +147,18 @@ Qed.
 (* The uses on one stage. *)
 Lemma key_sum_is : forall s key k f b (m : mem) y, 0 <= key ->
   holder (layout_of c s) key = Some (k, f) ->
-  key_sum A T P S X W (layout_of c s) key k b m y =
+  sigma (key_flats (layout_of c s) key k) (fun i => m_sum A T P S X W m i b y) =
   sigma (range (StageFirst c s) (StageEnd c s)) (fun j =>
     if (frozen j =? 0) && (key_of j =? key)
     then m_sum A T P S X W m (number_of c s j) b y else 0).
 Proof.
   intros s key k f b m y Hk H; destruct (holder_entry c V C s key k f Hk H)
     as [j [D [K [_ [-> ->]]]]].
-  rewrite <- (sigma_flats c V C s key (fun k => m_sum A T P S X W m k b y) Hk); unfold key_sum.
+  rewrite <- (sigma_flats c V C s key (fun k => m_sum A T P S X W m k b y) Hk); unfold key_flats.
   set (k := number_of c s j).
   destruct (tied_group c V C s j D ltac:(lia)) as [_ [_ [_ [_ [_ [G _]]]]]].
   pose proof (flat_range c C s j (proj1 D) (proj2 D)) as R; fold (number_of c s j) in R.
+  rewrite sigma_cons, sigma_map, sigma_filter.
   rewrite !(numbered_is _ _ no_flat), !sigma_map; cbn [fst snd].
   fold (l_n_flats (layout_of c s)); rewrite n_flats by exact C; fold k in R.
   set (n := FlatCount c (StageEnd c s) (StageCount c s)) in *.
@@ -242,7 +253,7 @@ Proof.
       unfold in_part, group_index in O; rewrite T7 in O.
       apply andb_true_iff in O; rewrite Z.leb_le, Z.ltb_lt in O.
       change (GroupIndex c ZP_GROUP_DP (-1) (a_pp a) (a_dp a) (a_tp a)) with (a_dp a) in O; lia. }
-    rewrite In, sigma_combine; cbn [fst snd]; fold a.
+    rewrite In, sigma_map, sigma_combine; cbn [fst snd]; fold a.
     pose proof (stage_of c C s j (proj1 D)) as [Bj _].
     rewrite (sum_of_key j) by (assumption || lia).
     set (F := fun q : coord => sigma (range (StageFirst c (a_pp q)) (StageEnd c (a_pp q)))
