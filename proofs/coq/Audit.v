@@ -199,7 +199,7 @@ Require Import ZP.Assertions ZP.MeaningChannels ZP.Meaning ZP.Serial ZP.MeaningL
 Require Import ZP.Gradients ZP.Pipeline ZP.Tail ZP.Updates ZP.Ties ZP.TiedGroups ZP.TiedOps.
 Require Import ZP.World ZP.StepShape.
 Require Import ZP.ShardedEqualsSerial.
-Require Import ZP.Execute ZP.Falsified ZP.Joined.
+Require Import ZP.Execute ZP.Falsified ZP.Start ZP.Joined.
 
 Print MeaningChannels.chan.
 Print MeaningChannels.coord_of.
@@ -272,6 +272,7 @@ Print ShardedEqualsSerial.agrees.
 Print ShardedEqualsSerial.begin_next.
 Print ShardedEqualsSerial.stepped.
 Print ShardedEqualsSerial.trains.
+Print Start.start_of.
 Print Assertions.keeps_contract.
 Print Assertions.checks.
 Print Execute.execute.
@@ -293,6 +294,7 @@ Check sharded_step.
 Check decisions_equal.
 Check step_ends.
 Check sharded_run.
+Check start_agrees.
 Check execute_runs.
 Check outcome_is_of_all.
 Check right_at_stage_0.
@@ -337,6 +339,7 @@ Print Assumptions sharded_step.
 Print Assumptions decisions_equal.
 Print Assumptions step_ends.
 Print Assumptions sharded_run.
+Print Assumptions start_agrees.
 Print Assumptions execute_runs.
 Print Assumptions outcome_is_of_all.
 Print Assumptions right_at_stage_0.
