@@ -256,7 +256,7 @@ Definition key_flats (lay : layout) (key k : Z) : list Z :=
   k :: map fst (filter (fun kf => negb (fst kf =? k) && (f_tied (snd kf) =? key))
     (numbered (l_flat lay))).
 
-(* Where the elements that a rank keeps of a bucket of flat group k start. *)
+(* The position in its bucket of the first element that a rank keeps of flat group k. *)
 Definition kept_from (a : coord) (k : Z) (x : op) : Z :=
   if c_stage c =? 0 then 0
   else group_index c a (flat_at (l_flat (layout_of c (a_pp a))) k) * elements x.
