@@ -32,14 +32,14 @@ Definition has (k x j : Z) : bool :=
   (p_frozen (entry c j) =? 0) && (number_of c s j =? k) && (start j <=? x) &&
   (x <? start j + numel j).
 
-Definition state_of (k b y : Z) : S :=
+Definition held_state (k b y : Z) : S :=
   let x := b * f_capacity (flat_in c s k) + y in
   let j := match find (has k x) (range (StageFirst c s) e) with Some j => j | None => 0 end in
   s_state _ _ _ z (first_use c j) (x - start j) (a_tp a) (copy_of c j (a_dp a)).
 
 Definition start_of : mem A T P S X V :=
   Mem _ _ _ _ _ _ (s_v _ _ _ z)
-    (fun j x => s_param _ _ _ z (first_use c j) x (a_tp a) (copy_of c j (a_dp a))) state_of
+    (fun j x => s_param _ _ _ z (first_use c j) x (a_tp a) (copy_of c j (a_dp a))) held_state
     (fun _ _ _ => 0) (fun _ _ _ => mean 0) (fun _ _ _ => 0) (fun _ => s_param _ _ _ z 0 0 0 0)
     (fun _ => no_message)
     (fun _ => snd (fst (fwd a (s_v _ _ _ z) [] no_message 0))) no_message no_message no_message
@@ -65,7 +65,7 @@ Theorem start_agrees : agrees A T P S X V c z r start_of.
 Proof.
   split; [| reflexivity]; split; [reflexivity |]; split; [intros; reflexivity |].
   intros j x b L _ _; destruct L as [D [Hx _]]; fold a s in D; cbn [m_state start_of].
-  unfold state_of, place_of, group_of; fold a s e.
+  unfold held_state, place_of, group_of; fold a s e.
   replace (b * f_capacity (flat_in c s (number_of c s j)) + (start j + x - b * f_capacity
     (flat_in c s (number_of c s j)))) with (start j + x) by lia.
   rewrite found_entry by assumption; f_equal; lia.
