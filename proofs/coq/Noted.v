@@ -1,8 +1,8 @@
 (* The ledgers of MeaningChannels.v's channels, and those of tied groups. spec: LEDG-2, TIE-2
 
-   A rank's ledger of a channel is the list of its ops there, as `noted` says. Members of a tied
-   group have equal ledgers, since the flat groups that hold a key have equal sizes on all its
-   stages and contents do not name the flat group. No axioms. *)
+   `noted` gives a rank's ledger of a channel: the list of its ops there. Members of a tied group
+   have equal ledgers, since the flat groups that hold a key have equal sizes on all its stages and
+   contents do not name the flat group. No axioms. *)
 
 Require Import Bool List Arith ZArith Lia.
 Require Import ZP.Op ZP.OpOf ZP.Plan ZP.PlanFacts.
