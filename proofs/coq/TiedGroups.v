@@ -1,4 +1,4 @@
-(* Members of a tied group, and sums over the uses of a key. spec: TOPO-3, TIE-1, TIE-2, STAT-2
+(* Members of a tied group, and sums over the uses of a key. spec: TOPO-4, TIE-1, TIE-2, STAT-2
 
    A group has one member on each stage that lists the key. The sum over the members of the sums of
    their flat groups with this key is the sum over all entries with this key. Statistics count a
