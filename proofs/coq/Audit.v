@@ -369,3 +369,101 @@ Print Assumptions planned_step_is_serial.
 Print Assumptions planned_steps_are_serial.
 Print Assumptions planned_step_ends.
 Print Assumptions planned_step_is_completed.
+
+(* Without barriers; valid configurations; SAVE and LOAD. *)
+Require Import ZP.NoBarrier ZP.Between ZP.Examples ZP.Storage ZP.Saved ZP.SavedState ZP.Loaded.
+Require Import ZP.SaveLoadEnds.
+
+Print leads.
+Print begin_op.
+Print begin_program.
+Print steps_compute.
+Print steps_programs.
+Print steps_run.
+Print pair_agrees.
+Print valid_b.
+Print untied_b.
+Print mixed.
+Print tied_keys.
+Print address.
+Print copy_tp.
+Print address_of.
+Print Storage.records.
+Print saver.
+Print Storage.held.
+Print bucket_records.
+Print entry_records.
+Print Storage.written.
+Print save_op.
+Print save_exchange.
+Print checkpoint.
+Print lookup.
+Print loader.
+Print element_of.
+Print at_address.
+Print read_state.
+Print read_param.
+Print set_v.
+Print load_op.
+Print load_exchange.
+Print save_of.
+Print load_of.
+Print Storage.saves.
+Print Storage.loads.
+Print save_compute.
+Print load_compute.
+Print no_decide.
+Print published.
+Print saved_value.
+Print addressed.
+Print is_of.
+Print fits.
+Print Loaded.rounded.
+Print Loaded.replicated.
+Print SaveLoadEnds.ends.
+
+Check barriers_are_a_schedule.
+Check barriers_do_not_matter.
+Check runs_without_barriers_end.
+Check unbarriered_steps_are_serial.
+Check unbarriered_steps_never_deadlock.
+Check unbarriered_steps_end.
+Check local_state_is_unique.
+Check between_programs.
+Check between_steps_is_serial.
+Check valid_is_decided.
+Check untied_is_decided.
+Check mixed_is_valid.
+Check mixed_has_groups_and_buckets.
+Check tied_keys_are_valid.
+Check save_is_serial.
+Check saved_once.
+Check load_is_serial.
+Check saved_then_loaded.
+Check serial_steps_keep_rounded.
+Check agreeing_memories_exist.
+Check save_ends.
+Check load_ends.
+
+Print Assumptions barriers_are_a_schedule.
+Print Assumptions barriers_do_not_matter.
+Print Assumptions runs_without_barriers_end.
+Print Assumptions unbarriered_steps_are_serial.
+Print Assumptions unbarriered_steps_never_deadlock.
+Print Assumptions unbarriered_steps_end.
+Print Assumptions local_state_is_unique.
+Print Assumptions between_programs.
+Print Assumptions between_steps_is_serial.
+Print Assumptions valid_is_decided.
+Print Assumptions untied_is_decided.
+Print Assumptions mixed_is_valid.
+Print Assumptions mixed_has_groups_and_buckets.
+Print Assumptions tied_keys_are_valid.
+Print Assumptions save_is_serial.
+Print Assumptions saved_once.
+Print Assumptions load_is_serial.
+Print Assumptions saved_then_loaded.
+Print Assumptions serial_steps_keep_rounded.
+Print Assumptions agreeing_memories_exist.
+Print Assumptions save_ends.
+Print Assumptions load_ends.

@@ -16,7 +16,8 @@ files="Program NoDeadlock Schedule Run Needed Order Op OpOf Plan PlanFacts Valid
   Channels StepClocks StepLedgers StepHypotheses InitSave Decision StepDecision PlannerRun \
   Assertions Sums MeaningChannels Meaning Serial MeaningLayout Contract Gradients Pipeline Tail \
   Updates Ranks Kept Ties TiedGroups TiedSums TiedOps World StepShape ShardedEqualsSerial Execute \
-  Falsified Start Noted Joined"
+  Falsified Start Noted Joined NoBarrier Between Untied Examples Storage Saved SavedState Loaded \
+  SaveLoadEnds"
 bad() { echo "coq: $1" >&2; exit 1; }
 
 command -v coqc >/dev/null || bad "coqc is missing: apt-get install coq"
