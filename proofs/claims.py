@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes CLAIMS.md, and its summary in README.md, from proofs/claims.toml, the units' reports and
-the sources. Accepts only units that were run in this source tree, no stored verdicts.
+"""Writes CLAIMS.md, its summary in README.md, the pages of proofs/claims and the claims of each
+clause in spec/*.md, from proofs/claims.toml, the units' reports and the sources. Accepts only units
+that were run in this source tree, no stored verdicts.
 
 Each claim is a sentence with the clauses it states, the properties that prove it and links to them,
 the number of goals, the provers and the assumptions. A property that does not exist or is not
-proven is an error and never enters the table. The output depends only on the sources.
+proven is an error and never enters the table. The output depends only on the sources, except for
+the names of the provers in proofs/claims.
 
   --check   writes nothing; exits 1 if the files differ from the output"""
 
@@ -15,7 +17,10 @@ import os
 import re
 import sys
 import tomllib
+from dataclasses import dataclass, field
 
+import claim_pages
+import clause_links
 import gate
 import gate_project
 import project as pj
@@ -33,6 +38,7 @@ FAMILIES = [
     "Safety",
 ]
 HEAD_BEGIN, HEAD_END = "<!-- claims: made by `make claims` -->", "<!-- end of claims -->"
+ID = r"(\d)\.(\d+)"
 KEYS = {"id", "says", "clauses", "unit", "properties", "assumptions", "evidence"}
 # Claims outside WP: unit -> the command that checks it, the files and the pattern of its
 # properties. A property is UNIT/NAME.
@@ -43,13 +49,23 @@ EXTERNAL = {
 }
 
 
+@dataclass
+class Found:
+    """A property of a claim, looked up."""
+
+    prop: str  # FUNCTION/NAME, lemma/NAME, or coq/THEOREM and so on
+    location: tuple  # (file, line) of its text, or None
+    goals: list = field(default_factory=list)
+    unit: str = ""
+    how: str = ""  # the command that checks it, if that is not WP
+
+
 class Claims:
     def __init__(self, v):
         self.v = v
         self.project = v.plan.project
         self.problems = []
-        self.lines = {}  # file -> list of lines
-        self.clauses = self.find_clauses()
+        self.found = {}  # claim -> [Found]
         path = self.project.path("ASSUMPTIONS.md")
         self.assumptions = (
             set(re.findall(r"\b[A-Z]-\d+\b", pj.read(path))) if os.path.exists(path) else set()
@@ -62,6 +78,18 @@ class Claims:
             raise pj.Problem("proofs/claims.toml does not exist") from None
         except tomllib.TOMLDecodeError as e:
             raise pj.Problem(f"proofs/claims.toml: {e}") from e
+        self.spec = clause_links.pages(self.project, self.citing())  # file -> text
+        self.lines = {file: text.split("\n") for file, text in self.spec.items()}  # of every file
+        self.clauses = self.find_clauses()
+
+    def citing(self):
+        """{clause: ids of the claims that cite it}"""
+        found = {}
+        for claim in self.claims:
+            for c in claim.get("clauses", []):
+                if re.fullmatch(ID, claim.get("id", "")):
+                    found.setdefault(c, []).append(claim["id"])
+        return found
 
     def wrong(self, claim, text, kind="claim-unknown"):
         self.problems.append(gate.Problem(kind, f"claim {claim.get('id', '?')}", text))
@@ -74,12 +102,11 @@ class Claims:
         return self.lines[file]
 
     def find_clauses(self):
+        """Clause -> (file, line), in the files as they are written."""
         found = {}
-        for file in sorted(glob.glob("spec/*.md", root_dir=self.project.root)):
-            for n, line in enumerate(pj.read(self.project.path(file)).split("\n"), 1):
-                m = re.match(r"[\]#*>|`\[ -]*([A-Z][A-Z0-9]{1,7}-\d+)\b", line)
-                if m:
-                    found.setdefault(m[1], (file, n))
+        for file, text in self.spec.items():
+            for clause, n in clause_links.clauses(text).items():
+                found.setdefault(clause, (file, n))
         return found
 
     def lemma_location(self, unit, name):
@@ -122,7 +149,7 @@ class Claims:
     # ---- Properties ------------------------------------------------------------------------------
 
     def goals_of(self, claim, unit, prop):
-        """(file, line, goals, all by Qed) of one property, or None (reported)."""
+        """A property that WP proved, or None (reported)."""
         r = self.v.results.get(unit)
         if r is None:
             self.wrong(claim, f"unit {unit} does not exist or has no results: run make prove")
@@ -151,8 +178,7 @@ class Claims:
         if not goals or not all(g.valid for g in goals):
             self.wrong(claim, f"lemma {name} is not proven", "claim-unproved")
             return None
-        location = self.lemma_location(home, name)
-        return location, len(goals), all(g.prover in ("Qed", "CFG") for g in goals), home
+        return Found(f"lemma/{name}", self.lemma_location(home, name), goals, home)
 
     def function_goals(self, claim, r, function, label):
         if function not in r.meta["functions"]:
@@ -176,12 +202,8 @@ class Claims:
         if bad:
             self.wrong(claim, f"{function}/{label} is not proven: {bad[0]}", "claim-unproved")
             return None
-        return (
-            self.function_location(r.unit.name, function, pattern),
-            len(goals),
-            all(g.prover in ("Qed", "CFG") for g in goals),
-            r.unit.name,
-        )
+        location = self.function_location(r.unit.name, function, pattern)
+        return Found(f"{function}/{label}", location, goals, r.unit.name)
 
     @staticmethod
     def owns(r, goal, function):
@@ -234,7 +256,8 @@ class Claims:
     # ---- The page --------------------------------------------------------------------------------
 
     def row(self, claim):
-        """(id, says, clauses, properties, goals by property, provers, assumptions) in Markdown."""
+        """(id, says, clauses, properties, goals by property, provers, assumptions, logs), as
+        Markdown."""
         for key in ("id", "says", "clauses", "unit", "properties"):
             if key not in claim:
                 self.wrong(claim, f"the key {key} is missing")
@@ -252,8 +275,11 @@ class Claims:
             self.wrong(claim, "properties is empty")
         if claim["unit"] in EXTERNAL:
             shown, goals, provers, ids = self.external(claim)
+            logs = f"`build/{claim['unit']}/report.txt`"
         else:
             shown, goals, provers, ids = self.inside(claim)
+            units = dict.fromkeys(f.unit for f in self.found.get(claim["id"], []))
+            logs = "<br>".join(f"[{u}]({claim_pages.UNITS}#{u}): `{log_of(u)}`" for u in units)
         listed = set(claim.get("assumptions", []))
         for a in sorted(listed - self.assumptions):
             self.wrong(claim, f"ASSUMPTIONS.md does not list {a}", "assumption-unlisted")
@@ -263,7 +289,8 @@ class Claims:
             )
         where = ", ".join(f"[{a}](ASSUMPTIONS.md)" for a in sorted(listed)) or "–"
         says = claim["says"].strip().replace("|", "\\|")
-        return (claim["id"], says, ", ".join(clauses), "<br>".join(shown), goals, provers, where)
+        cited, properties = ", ".join(clauses), "<br>".join(shown)
+        return (claim["id"], says, cited, properties, goals, provers, where, logs)
 
     def inside(self, claim):
         shown, count, solvers, functions = [], {}, set(), []
@@ -271,10 +298,11 @@ class Claims:
             found = self.goals_of(claim, claim["unit"], prop)
             if not found:
                 continue
-            location, goals, simple, unit = found
-            count[f"{unit} {prop}"] = goals
-            if not simple:
-                solvers |= set(self.v.results[unit].unit.provers)
+            self.found.setdefault(claim["id"], []).append(found)
+            count[f"{found.unit} {prop}"] = len(found.goals)
+            if not all(g.prover in ("Qed", "CFG") for g in found.goals):
+                solvers |= set(self.v.results[found.unit].unit.provers)
+            location = found.location
             owner = prop.partition("/")[0]
             if owner != "lemma":
                 functions.append(owner)
@@ -304,6 +332,7 @@ class Claims:
                 self.wrong(claim, f"{files.format(name=name)} has no {prop}")
                 continue
             shown.append(f"[{name}]({location[0]}#L{location[1]})")
+            self.found.setdefault(claim["id"], []).append(Found(prop, location, how=how))
         return shown, {p: 1 for p in claim["properties"]}, f"`{how}`", set()
 
     def page(self):
@@ -316,12 +345,16 @@ class Claims:
             if row[0] in seen:
                 self.wrong(claim, "another claim has the same id")
             seen.add(row[0])
-            m = re.fullmatch(r"(\d)\.(\d+)", row[0])
+            m = re.fullmatch(ID, row[0])
             if not m:
                 self.wrong(claim, f"got id {row[0]}, expected FAMILY.NUMBER, such as 1.3")
                 continue
             rows.setdefault(int(m[1]), []).append((int(m[2]), row))
         return head(self, rows) + families(rows)
+
+
+def log_of(unit):
+    return f"build/proofs/{unit}/wp.log"
 
 
 def head(c, rows):
@@ -354,9 +387,10 @@ def head(c, rows):
                 f"| proven sources, SHA-256 | `{sources_digest(c)}` |",
                 f"| sources of the binary, SHA-256 | `{binary_digest(project)}` |",
                 "",
-                "A clause links to the specification, a property to its line in the contract; the "
-                "code is in "
-                "that file or next to it. `Qed` means proven by WP's simplifier alone. "
+                "An id links to the claim's page, with definitions, code and goals; a clause to "
+                "the specification, a property to its line in the contract, a unit to the "
+                f"[table of units]({claim_pages.UNITS}). `make prove-UNIT` proves one unit and "
+                "writes its log. `Qed` means proven by WP's simplifier alone. "
                 "[SOUNDNESS.md](SOUNDNESS.md) states the limits of the proofs, "
                 "[proofs/README.md](proofs/README.md) how they are run and judged.",
                 "",
@@ -405,11 +439,12 @@ def families(rows):
         text += [
             f"## {number}. {name}",
             "",
-            "| id | claim | clauses | properties | goals | provers | assumes |",
-            "|---|---|---|---|--:|---|---|",
+            "| id | claim | clauses | properties | goals | provers | assumes | units, logs |",
+            "|---|---|---|---|--:|---|---|---|",
         ]
         for r in family(rows, number)[0]:
             cells = [str(sum(x.values())) if isinstance(x, dict) else str(x) for x in r]
+            cells[0] = f"[{r[0]}]({claim_pages.FOLDER}/{clause_links.page_of(r[0])})"
             text.append("| " + " | ".join(cells) + " |")
         text.append("")
     return "\n".join(text).rstrip() + "\n"
@@ -451,17 +486,38 @@ def generate(v):
     path = c.project.path("README.md")
     if os.path.exists(path):
         texts["README.md"] = with_head(pj.read(path), texts["CLAIMS.md"])
-    return texts, c.problems
+    return texts | claim_pages.generate(c, FAMILIES) | c.spec, c.problems
 
 
 def check(v):
-    """Problems of claims.toml, and outdated files among CLAIMS.md and README.md."""
+    """Problems of claims.toml, and outdated files among those that are generated."""
     texts, problems = generate(v)
-    for name, text in texts.items() if not problems else ():
+    if problems:
+        return problems
+    for name, text in texts.items():
         path = v.plan.project.path(name)
-        if not os.path.exists(path) or pj.read(path) != text:
+        old = pj.read(path) if os.path.exists(path) else ""
+        if name.startswith(claim_pages.FOLDER + "/"):
+            old, text = (claim_pages.without_provers(x) for x in (old, text))
+        if old != text:
             problems.append(gate.Problem("claims-stale", name, "is outdated: run make claims"))
+    for name in extra(v.plan.project, texts):
+        problems.append(gate.Problem("claims-stale", name, "is no page of a claim: delete it"))
     return problems
+
+
+def extra(project, texts):
+    """Files among the pages that are not generated."""
+    return sorted(set(glob.glob(claim_pages.FOLDER + "/*", root_dir=project.root)) - set(texts))
+
+
+def write(project, texts):
+    os.makedirs(project.path(claim_pages.FOLDER), exist_ok=True)
+    for name, text in texts.items():
+        with open(project.path(name), "w") as f:
+            f.write(text)
+    for name in extra(project, texts):
+        os.remove(project.path(name))
 
 
 def main():
@@ -483,11 +539,9 @@ def main():
         problems = check(v) if args.check else []
         if not args.check:
             texts, problems = generate(v)
-            for name, text in texts.items() if not problems else ():
-                with open(project.path(name), "w") as f:
-                    f.write(text)
             if not problems:
-                print(" and ".join(texts), "written")
+                write(project, texts)
+                print(f"CLAIMS.md and {len(texts) - 1} other files written")
     except pj.Problem as e:
         pj.die(str(e))
     if args.json:

@@ -30,6 +30,7 @@ def specification():
             body = re.split(r"\n(?:\n(?! )|#|\*\*[A-Z]+-\d+\*\*)", text[match.end() :], maxsplit=1)[
                 0
             ]
+            body = body.partition("\n*Claims:*")[0]  # links that proofs/claims.py writes
             found.setdefault(match[1], (match[2], body.strip(), f"spec/{name}"))
     return found
 

@@ -16,6 +16,8 @@ expect 2 '`zeroproof explain` lists all' so_are_words explain word
 json json_has_all_parts '.clause == "STAT-4" and (.definition | length > 9) and
   (.["historic bugs"][0] | .id and .symptom and .cause) and .["known defects"][0].cause' \
   explain STAT-4 --json
+"$zp" explain STAT-4 >"$tmp/out" && ! grep -q Claims "$tmp/out"
+verdict $? links_to_claims_are_left_out "$(cat "$tmp/out")"
 "$zp" explain STAT-4 >/dev/full 2>"$tmp/err"
 [ $? -eq 3 ] && grep -q "cannot write standard output" "$tmp/err"
 verdict $? a_full_disk_is_an_error "$(cat "$tmp/err")"

@@ -294,6 +294,21 @@ CASES = [
         ("claims-stale", "CLAIMS.md"),
     ),
     (
+        "page of claims with another goal",
+        [("proofs/claims/1.md", "typed_four_ensures_four", "typed_four_ensures_five")],
+        ("claims-stale", "proofs/claims/1.md"),
+    ),
+    (
+        "table of units with another count",
+        [("proofs/claims/units.md", "| 13 |", "| 14 |")],
+        ("claims-stale", "proofs/claims/units.md"),
+    ),
+    (
+        "clause without one of its claims",
+        [("spec/base.md", "[1.1], [1.2]", "[1.1]")],
+        ("claims-stale", "spec/base.md"),
+    ),
+    (
         "README.md with another count",
         [("README.md", "| 2 | 11 |", "| 2 | 12 |")],
         ("claims-stale", "README.md"),

@@ -195,6 +195,21 @@ def claimed_again():
         return check("claims accepted", code == 0 and "ensures sum" not in f.read(), problems)
 
 
+def other_prover():
+    """A page that names another prover is up to date: provers differ between runs. A page that no
+    claim has is reported."""
+    tree = copy("other prover")
+    edit(tree, [("proofs/claims/1.md", "| cvc5-ind 1 |", "| z3 1 |")])
+    code, problems = gate(tree)
+    if code:
+        return check("other prover", False, problems)
+    with open(os.path.join(tree, "proofs/claims/7.md"), "w") as f:
+        f.write("# Claims 7: step\n")
+    code, problems = gate(tree)
+    good = code == 1 and reported(problems, "claims-stale", "proofs/claims/7.md")
+    return check("other prover", good, problems)
+
+
 def mutants():
     """Reports a survivor without a reason, and a killed mutant that is listed as surviving."""
     tree = copy("surviving mutants")
@@ -248,6 +263,7 @@ OTHERS = [
     smoke,
     refused_option,
     claimed_again,
+    other_prover,
     mutants,
     *gate_stored.TESTS,
 ]
