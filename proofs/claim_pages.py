@@ -5,6 +5,7 @@ import os
 import re
 
 import clause_links
+import named_links
 import printed
 
 FOLDER = "proofs/claims"
@@ -227,4 +228,4 @@ def generate(c, families):
         if mine:
             mine.sort(key=lambda x: clause_links.order(x["id"]))
             texts[f"{FOLDER}/{number}.md"] = pages.family(number, name, mine)
-    return texts
+    return texts | named_links.pages(c, pages.definitions)
