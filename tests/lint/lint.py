@@ -14,6 +14,7 @@ import clauses
 import cursors
 import includes
 import lengths
+import links
 import processes
 import supply
 import symbols
@@ -31,6 +32,7 @@ TEXT = [
     (("word",), lambda t, o: words.in_text(t)),
     (("name",), lambda t, o: words.in_names(t)),
     (("clause",), lambda t, o: clauses.check(t)),
+    (("link",), lambda t, o: links.check(t)),
     (("columns",), lambda t, o: lengths.columns(t)),
     (("file-length",), lambda t, o: lengths.files(t)),
     (("function-length",), lambda t, o: lengths.functions(t)),

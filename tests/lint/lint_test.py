@@ -84,6 +84,26 @@ def clause_rule():
     )
 
 
+def link_rule():
+    page = '# One\n\n## The `second` part, 2\n\n<a id="third"></a> `[x](gone.md)`\n'
+    page += "\n    [y](gone.md)\n"
+    good = "[a](../b.md#the-second-part-2) [b](#a) [c](../b.md#third) [d]\n\n# A\n"
+    good += "\n[d]: ../b.md#L3\n"
+    expect(
+        "links_to_files_headings_anchors_and_lines_pass",
+        lint(tree({"b.md": page, "docs/a.md": good}), "text", "--only", "link"),
+        0,
+    )
+    for name, link in (
+        ("file", "[a](../c.md)"),
+        ("heading", "[a](../b.md#two)"),
+        ("line", "[a](../b.md#L99)"),
+        ("definition", "[a]\n\n[a]: ../b.md#two"),
+    ):
+        files = {"b.md": page, "docs/a.md": link + "\n"}
+        planted(f"a_link_to_a_missing_{name}_fails", "link", files, "docs/a.md:", "there is no")
+
+
 def word_rules():
     for form in ("is told.", "IS_TOLD", "WasToldBy", "what nobody does", "it is\n * none."):
         planted(
@@ -439,6 +459,7 @@ with tempfile.TemporaryDirectory() as TEMPORARY:
     os.environ["ZP_CACHE"] = os.path.join(TEMPORARY, "cache")
     expect("a_clean_tree_has_no_error", lint(tree({}), "text"), 0, "0 errors")
     clause_rule()
+    link_rule()
     word_rules()
     length_rules()
     tool_rules()
