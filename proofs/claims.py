@@ -24,6 +24,7 @@ import clause_links
 import gate
 import gate_project
 import project as pj
+import promises
 
 FAMILIES = [
     "Completeness",
@@ -486,7 +487,7 @@ def generate(v):
     path = c.project.path("README.md")
     if os.path.exists(path):
         texts["README.md"] = with_head(pj.read(path), texts["CLAIMS.md"])
-    return texts | claim_pages.generate(c, FAMILIES) | c.spec, c.problems
+    return texts | claim_pages.generate(c, FAMILIES) | c.spec | promises.pages(c), c.problems
 
 
 def check(v):

@@ -8,7 +8,7 @@ import textwrap
 
 import project as pj
 
-BEGIN, END = "<!-- claims of the clauses: made by `make claims` -->", "<!-- end of claims -->"
+BEGIN, END = "<!-- links to claims: made by `make claims` -->", "<!-- end of claims -->"
 CLAUSE = re.compile(r"(?:[-*>|] +)?\*\*([A-Z][A-Z0-9]{1,7}-\d+)\*\*")
 MARK = "*Claims:*"
 COLUMNS = 120
@@ -74,9 +74,14 @@ def linked(text, citing):
             at = m[1]
         out.append(line)
     close()
-    text = "\n".join(out).rstrip("\n") + "\n"
-    targets = [f"[{c}]: ../proofs/claims/{page_of(c)}" for c in sorted(cited, key=order)]
-    return text + ("\n".join(["", BEGIN, *targets, END, ""]) if targets else "")
+    return with_targets("\n".join(out), cited, "../proofs/claims")
+
+
+def with_targets(text, claims, folder):
+    """The text with the targets of links [3.30] to these claims at its end."""
+    targets = [f"[{c}]: {folder}/{page_of(c)}" for c in sorted(claims, key=order)]
+    block = ["", BEGIN, *targets, END, ""] if targets else []
+    return text.rstrip("\n") + "\n" + "\n".join(block)
 
 
 def pages(project, citing):

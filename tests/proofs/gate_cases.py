@@ -309,6 +309,26 @@ CASES = [
         ("claims-stale", "spec/base.md"),
     ),
     (
+        "promise that hides an assumption",
+        [("SOUNDNESS.md", "| A-1 |", "| – |")],
+        ("assumption-unlisted", "the row of 'four times' lacks A-1"),
+    ),
+    (
+        "promise that cites an unknown claim",
+        [("SOUNDNESS.md", "| [1.2] |", "| [1.2], [1.9] |")],
+        ("claim-unknown", "SOUNDNESS.md cites it"),
+    ),
+    (
+        "link to an unknown property",
+        [("proofs/README.md", "[`four/four`]", "[`four/five`]")],
+        ("claim-unknown", "four/five"),
+    ),
+    (
+        "link to another line",
+        [("proofs/README.md", "logic.h#L5", "logic.h#L6")],
+        ("claims-stale", "proofs/README.md"),
+    ),
+    (
         "README.md with another count",
         [("README.md", "| 2 | 11 |", "| 2 | 12 |")],
         ("claims-stale", "README.md"),
