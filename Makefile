@@ -351,6 +351,12 @@ prove-update: ## prove what changed and add to the cache what it lacks
 	@python3 -B proofs/prove.py --jobs $(JOBS) --mode update; \
 	  python3 -B proofs/gate.py
 
+.PHONY: audit
+audit: ## check every claim again, nothing cached: proofs, Coq, Spin, mutants (STEPS="coq spin")
+	@$(call need,$(PACKAGES_PROVE) $(PACKAGES_RUN) clang libclang-rt-dev)
+	@$(MAKE) --no-print-directory -j$(JOBS) $(STATIC)
+	@CC='$(CC)' python3 -B proofs/audit.py --build $(BUILD) --jobs $(JOBS) $(STEPS)
+
 .PHONY: smoke
 smoke: ## WP's smoke tests: contradictory requires, dead code (COLD=1: without the cache)
 	@$(call need,$(PACKAGES_PROVE))

@@ -26,7 +26,8 @@ def provers(goals):
     """`cvc5 12, Qed 3`: how many goals each prover proved."""
     count = {}
     for g in goals:
-        count[short(g.prover)] = count.get(short(g.prover), 0) + 1
+        if g.valid:
+            count[short(g.prover)] = count.get(short(g.prover), 0) + 1
     return ", ".join(f"{p} {n}" for p, n in sorted(count.items(), key=lambda x: (-x[1], x[0])))
 
 

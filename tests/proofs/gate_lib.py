@@ -15,7 +15,9 @@ WORK = os.path.join(ROOT, "build", "gate_tests")
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("ZP_REUSED", "ZP_DIFFERENCES")}
 ENVIRONMENT["ZP_VERDICTS"] = "none"
 sys.path.insert(0, os.path.join(ROOT, "proofs"))
-SCRIPTS = {n: importlib.import_module(n) for n in ("prove", "gate", "claims", "mutate", "cold")}
+SCRIPTS = {
+    n: importlib.import_module(n) for n in ("prove", "gate", "claims", "mutate", "cold", "audit")
+}
 
 
 def copy(name):

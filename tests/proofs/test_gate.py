@@ -210,6 +210,23 @@ def other_prover():
     return check("other prover", good, problems)
 
 
+def audit():
+    """The audit gives each claim a verdict: those of this run, and of broken code."""
+    tree = copy("audit")
+    run = script("audit.py", tree, "prove")
+    good = run.returncode == 0 and "2 claims: 2 proven; no step failed" in run.stdout
+    edit(tree, [(ARRAYS, "a[i] = 0", "a[i] = 1")])
+    broken = script("audit.py", tree, "prove")
+    good = (
+        good
+        and broken.returncode == 1
+        and re.search(r"^ +1\.1 +FAILED +clear/zero is not proven", broken.stdout, re.M)
+        and re.search(r"^ +1\.2 +open ", broken.stdout, re.M)
+        and "steps that failed: prove" in broken.stdout
+    )
+    return check("audit", good, output(run) + output(broken))
+
+
 def mutants():
     """Reports a survivor without a reason, and a killed mutant that is listed as surviving."""
     tree = copy("surviving mutants")
@@ -264,6 +281,7 @@ OTHERS = [
     refused_option,
     claimed_again,
     other_prover,
+    audit,
     mutants,
     *gate_stored.TESTS,
 ]
