@@ -168,7 +168,13 @@ class Pages:
 
     def external_table(self, claim, found):
         how, unit = found[0].how, claim["unit"]
-        yield f"Checked by `{how}`, report `build/{unit}/report.txt`."
+        files = [f"proofs/{unit}/{name}" for name in ("README.md", "audit.expected")]
+        there = [f for f in files if os.path.exists(self.c.project.path(f))]
+        more = " and ".join(f"[{os.path.basename(f)}]({UP}{f})" for f in there)
+        yield (
+            f"Checked by `{how}`, report `build/{unit}/report.txt`."
+            + (f" See {more}: hypotheses, definitions, statements." if more else "")
+        )
         yield ""
         yield "| property | where |"
         yield "|---|---|"
