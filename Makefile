@@ -327,7 +327,8 @@ bench: ## measure the exact sum's throughput beside OpenBLAS and a plain read
 
 N ?= 0
 
-.PHONY: prove
+.PHONY: prove prove-cold prove-cache prove-update audit smoke claims claims-accept gate-test \
+        mutants eacsl
 prove: ## prove what changed, judge all of it, prove units drawn at random without the cache
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B proofs/prove.py --jobs $(JOBS); \
@@ -338,7 +339,6 @@ prove-%: ## prove one unit of proofs/units.toml, asking provers for what the cac
 	@python3 -B proofs/prove.py --jobs $(JOBS) --mode update $*; \
 	  python3 -B proofs/gate.py $*
 
-.PHONY: prove-cold prove-cache prove-update
 prove-cold: ## prove everything again without the cache
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B proofs/prove.py --jobs $(JOBS) --mode cold; \
@@ -351,19 +351,16 @@ prove-update: ## prove what changed and add to the cache what it lacks
 	@python3 -B proofs/prove.py --jobs $(JOBS) --mode update; \
 	  python3 -B proofs/gate.py
 
-.PHONY: audit
 audit: ## check every claim again, nothing cached: proofs, Coq, Spin, mutants (STEPS="coq spin")
 	@$(call need,$(PACKAGES_PROVE) $(PACKAGES_RUN) clang libclang-rt-dev)
 	@$(MAKE) --no-print-directory -j$(JOBS) $(STATIC)
 	@CC='$(CC)' python3 -B proofs/audit.py --build $(BUILD) --jobs $(JOBS) $(STEPS)
 
-.PHONY: smoke
 smoke: ## WP's smoke tests: contradictory requires, dead code (COLD=1: without the cache)
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B proofs/prove.py --jobs $(JOBS) --smoke \
 	  $(if $(COLD),--mode cold,$(if $(UPDATE),--mode update))
 
-.PHONY: claims claims-accept
 claims: ## write CLAIMS.md from proofs that were run in this source tree
 	@$(call need,$(PACKAGES_PROVE))
 	@ZP_VERDICTS=none python3 -B proofs/prove.py --jobs $(JOBS); \
@@ -372,17 +369,14 @@ claims-accept: ## take over changed names and texts of what is proven: proofs/cl
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B proofs/gate.py --accept
 
-.PHONY: gate-test
 gate-test: ## inject failures into a small project: the gate must report each
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B tests/proofs/test_gate.py
 
-.PHONY: mutants
 mutants: ## break code and contracts: a proof must fail (N=20: changes of code; SEED=...: which)
 	@$(call need,$(PACKAGES_PROVE))
 	@python3 -B proofs/mutate.py --jobs $(JOBS) --sample $(N) $(if $(SEED),--seed $(SEED))
 
-.PHONY: eacsl
 eacsl: ## unit tests with the contracts checked at run time (E-ACSL)
 	@$(call need,$(PACKAGES_PROVE) $(PACKAGES_TEST))
 	@$(MAKE) --no-print-directory -j$(JOBS) $(STATIC)
