@@ -173,14 +173,28 @@ class Pages:
         more = " and ".join(f"[{os.path.basename(f)}]({UP}{f})" for f in there)
         yield (
             f"Checked by `{how}`, report `build/{unit}/report.txt`."
-            + (f" See {more}: hypotheses, definitions, statements." if more else "")
+            + (
+                f" See {more}. A statement also depends on the variables and hypotheses of its "
+                "section; audit.expected has all of it."
+                if more
+                else ""
+            )
         )
         yield ""
-        yield "| property | where |"
-        yield "|---|---|"
+        yield "| property | where | statement |" if unit == "coq" else "| property | where |"
+        yield "|---|---|---|" if unit == "coq" else "|---|---|"
         for f in found:
-            yield f"| `{f.prop.partition('/')[2]}` | {link(f.location)} |"
+            row = f"| `{f.prop.partition('/')[2]}` | {link(f.location)} |"
+            yield row + (f" `{self.statement(f)}` |" if unit == "coq" else "")
         yield ""
+
+    def statement(self, found):
+        """The statement of a theorem of Coq, in one line."""
+        file, line = found.location
+        text = "\n".join(self.c.text_of(file)[line - 1 :])
+        text = re.split(r"\.\s*(?:\n\s*)?Proof\b", text, maxsplit=1)[0]
+        text = re.sub(r"^\w+\s+\w+\s*:?", "", text)  # Theorem name :
+        return printed.squeeze(re.sub(r"\(\*.*?\*\)", "", text, flags=re.S)).replace("|", "\\|")
 
     def claim(self, claim):
         """The lines of one claim."""
