@@ -57,6 +57,10 @@ def link(location, text=None):
     return f"[{text or f'{os.path.basename(file)}:{n}'}]({UP}{file}#L{n})"
 
 
+def assumption(name):
+    return f"[{name}]({UP}ASSUMPTIONS.md#{name})"
+
+
 def prove(unit):
     return f"`make prove-{unit}`, log `build/proofs/{unit}/wp.log`"
 
@@ -138,7 +142,7 @@ class Pages:
                 at = self.c.function_location(unit, callee, r"/\*@")
                 name = link(at, f"`{callee}`") if at else f"`{callee}`"
                 if callee in assumed:
-                    outside.add(f"{name} ([{assumed[callee]}]({UP}ASSUMPTIONS.md))")
+                    outside.add(f"{name} ({assumption(assumed[callee])})")
                 else:
                     outside.add(f"{name} ([{homes[callee]}](units.md#{homes[callee]}))")
         return sorted(outside)
@@ -205,9 +209,7 @@ class Pages:
         yield ""
         clauses = [(x, self.c.clauses[x]) for x in claim["clauses"] if x in self.c.clauses]
         yield "- Clauses: " + ", ".join(link(at, x) for x, at in clauses) + "."
-        assumed = ", ".join(
-            f"[{a}]({UP}ASSUMPTIONS.md)" for a in sorted(claim.get("assumptions", []))
-        )
+        assumed = ", ".join(assumption(a) for a in sorted(claim.get("assumptions", [])))
         if assumed:
             yield f"- Assumes {assumed}."
         outside = [f for f in found if f.how]

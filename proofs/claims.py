@@ -288,7 +288,7 @@ class Claims:
             self.wrong(
                 claim, f"the proof uses {a}, which the claim does not list", "assumption-unlisted"
             )
-        where = ", ".join(f"[{a}](ASSUMPTIONS.md)" for a in sorted(listed)) or "–"
+        where = ", ".join(f"[{a}](ASSUMPTIONS.md#{a})" for a in sorted(listed)) or "–"
         says = claim["says"].strip().replace("|", "\\|")
         cited, properties = ", ".join(clauses), "<br>".join(shown)
         return (claim["id"], says, cited, properties, goals, provers, where, logs)
