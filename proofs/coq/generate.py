@@ -76,10 +76,11 @@ def refuse(why):
     sys.exit(f"generate.py: {why}")
 
 
-def annotations(text):
-    """The tokens of a header's ACSL comments."""
+def annotations(text, bounds):
+    """The tokens of a header's ACSL comments, with the numbers that bounds.h names."""
     blocks = re.findall(r"/\*@(.*?)\*/", text, re.S)
-    return TOKEN.findall(re.sub(r"//[^\n]*", "", "\n".join(blocks)))
+    tokens = TOKEN.findall(re.sub(r"//[^\n]*", "", "\n".join(blocks)))
+    return [bounds.get(token, token) for token in tokens]
 
 
 def op_name(predicate):
@@ -375,8 +376,11 @@ def main(root):
     print("(* Written by generate.py from the enums of ref/plan and from spec/acsl. *)\n")
     print("Require Import Bool ZArith ZP.Op.\nOpen Scope Z_scope.\nOpen Scope bool_scope.\n")
     print("\n".join(constants(root)))
+    text = open(f"{root}/spec/acsl/bounds.h", encoding="utf-8").read()
+    bounds = dict(re.findall(r"^#define (ZP_\w+) (\d+)", text, re.M))
     for header, names in WANTED.items():
-        tokens = annotations(open(f"{root}/spec/acsl/{header}", encoding="utf-8").read())
+        text = open(f"{root}/spec/acsl/{header}", encoding="utf-8").read()
+        tokens = annotations(text, bounds)
         found = {}
         for at, token in enumerate(tokens):
             if token == "predicate" or (token == "logic" and tokens[at + 1] == "integer"):

@@ -2,6 +2,7 @@
  * function is a harness: its contract is the theorem, its body makes the calls. equal_scalers in
  * step.c shows that the scalers stay equal. */
 #include "../../ref/num/decide.h"
+#include "../../spec/acsl/bounds.h"
 #include "../../spec/acsl/exact_bounds.h"
 #include "../../spec/acsl/norm_unique.h"
 
@@ -19,7 +20,7 @@ typedef struct two {
       Canonical(squares_b, 20) && LimbsSmall(loss_b, 0, 9, 9223372028264841216);
     requires sum: LimbSum(squares, 20) == LimbSum(squares_b, 20);
     requires sum_loss: LimbSum(loss, 9) == LimbSum(loss_b, 9);
-    requires divisor: 1 <= divisor <= 1099511627776;
+    requires divisor: 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     requires scalers: \valid_read(scaler) && \valid_read(scaler_b) && ScalerOk(scaler) &&
       SameScaler{Here,Here}(scaler, scaler_b);
     terminates \true; exits \false;

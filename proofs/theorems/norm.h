@@ -3,17 +3,18 @@
 #define ZP_PROOFS_THEOREMS_NORM_H
 
 #include "../../ref/num/decide.h"
+#include "../../spec/acsl/bounds.h"
 
 #include "../../spec/acsl/norm_vectors.h"
 
 /* squares: (20), loss: (9), nonfinite, bad_loss: the sums of the vectors of `ranks` ranks. divisor,
  * clip, eps, log2_scale: as for zp_judge. */
-/*@ requires ranks: 1 <= ranks <= 1048576;
+/*@ requires ranks: 1 <= ranks <= ZP_LIMIT_RANKS;
     requires sums: \valid(squares + (0 .. 19)) && Squares(squares, ranks) &&
       \valid_read(loss + (0 .. 8)) && Losses(loss, ranks);
     requires flags: Flagged(ranks) && nonfinite == FlagsOf(ranks) && bad_loss == BadsOf(ranks);
     requires apart: \separated(squares + (0 .. 19), loss + (0 .. 8));
-    requires divisor: 1 <= divisor <= 1099511627776;
+    requires divisor: 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     requires scale: -126 <= log2_scale <= 126;
     terminates \true; exits \false;
     assigns squares[0 .. 19];

@@ -1,5 +1,6 @@
 /* Family 6: the norm of a step from the vectors of statistics of all ranks. Each function is a
  * harness: its contract is the theorem, its body makes the calls. */
+#include "../../spec/acsl/bounds.h"
 #include "norm.h"
 
 #include "../../ref/num/exact.h"
@@ -7,7 +8,7 @@
 #include "../../spec/acsl/exact_bounds.h"
 #include "../../spec/acsl/exact_sums.h"
 
-/*@ lemma Total_Low: \forall integer n; 0 <= n <= 1048576 ==>
+/*@ lemma Total_Low: \forall integer n; 0 <= n <= ZP_LIMIT_RANKS ==>
       Shift32(19, 32 * n) < Shift32(19, 4294967296);
     lemma Total_More: \forall integer n; Shift32(19, 32 * n) + Shift32(19, 32) ==
       Shift32(19, 32 * (n + 1));
@@ -37,7 +38,7 @@ static void no_squares(int64_t *total)
 /*@ requires total: \valid(total + (0 .. 19)) && Squares(total, n);
     requires vector: \valid_read(v + (0 .. 46)) && Vector(v, n);
     requires apart: \separated(total + (0 .. 19), v + (0 .. 46));
-    requires limit: 0 <= n < 1048576;
+    requires limit: 0 <= n < ZP_LIMIT_RANKS;
     terminates \true; exits \false;
     assigns total[0 .. 19];
     ensures total: Squares(total, n + 1);
@@ -68,7 +69,7 @@ static void no_losses(int64_t *total)
 /*@ requires total: \valid(total + (0 .. 8)) && Losses(total, n);
     requires vector: \valid_read(v + (0 .. 46)) && Vector(v, n);
     requires apart: \separated(total + (0 .. 8), v + (0 .. 46));
-    requires limit: 0 <= n < 1048576;
+    requires limit: 0 <= n < ZP_LIMIT_RANKS;
     terminates \true; exits \false;
     assigns total[0 .. 8];
     ensures small: Losses(total, n + 1);
@@ -76,12 +77,12 @@ static void no_losses(int64_t *total)
 static void add_losses(int64_t *total, const int64_t *v, int64_t n)
 {
   /*@ loop invariant range: 0 <= i <= 9;
-      loop invariant done: LimbsSmall(total, 0, i, 4398046511104 * (n + 1));
-      loop invariant left: LimbsSmall(total, i, 9, 4398046511104 * n);
+      loop invariant done: LimbsSmall(total, 0, i, ZP_LIMIT_LOSS_LIMB * (n + 1));
+      loop invariant left: LimbsSmall(total, i, 9, ZP_LIMIT_LOSS_LIMB * n);
       loop assigns i, total[0 .. 8];
       loop variant 9 - i; */
   for (int32_t i = 0; i < 9; i++) {
-    //@ assert loss: -4398046511104 <= v[20 + i] <= 4398046511104;
+    //@ assert loss: -ZP_LIMIT_LOSS_LIMB <= v[20 + i] <= ZP_LIMIT_LOSS_LIMB;
     total[i] += v[20 + i];
   }
 }

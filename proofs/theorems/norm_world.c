@@ -2,6 +2,7 @@
  * the model once, of the square of its mean. The function is a harness: its contract is the
  * theorem, its body makes the call. */
 #include "../../ref/engine/count.h"
+#include "../../spec/acsl/bounds.h"
 
 #include "norm.h"
 
@@ -19,13 +20,13 @@
  * topology of the valid configuration cfg. The others: as for norm_of_total. STAT-1 … STAT-5 */
 /*@ requires cfg: \valid_read(cfg) && Valid(cfg);
     requires replicas: 1 <= replicas;
-    requires ranks: ranks == VectorAt(cfg, replicas, 0, 0, 0) && 1 <= ranks <= 1048576;
+    requires ranks: ranks == VectorAt(cfg, replicas, 0, 0, 0) && 1 <= ranks <= ZP_LIMIT_RANKS;
     requires counts: RanksCount(cfg, replicas);
     requires sums: \valid(squares + (0 .. 19)) && Squares(squares, ranks) &&
       \valid_read(loss + (0 .. 8)) && Losses(loss, ranks);
     requires flags: Flagged(ranks) && nonfinite == FlagsOf(ranks) && bad_loss == BadsOf(ranks);
     requires apart: \separated(squares + (0 .. 19), loss + (0 .. 8));
-    requires divisor: 1 <= divisor <= 1099511627776;
+    requires divisor: 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     requires scale: -126 <= log2_scale <= 126;
     terminates \true; exits \false;
     assigns squares[0 .. 19];

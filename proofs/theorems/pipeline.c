@@ -1,10 +1,11 @@
 /* In every slot, two neighbouring stages each receive what the other sends, for all numbers of
  * stages and micro-batches. PIPE-3 */
 #include "../../ref/plan/pipeline.h"
+#include "../../spec/acsl/bounds.h"
 #include "../../spec/acsl/pipeline_lemmas.h"
 
 /* Stages s and s+1 in slot t. S is 2..2^20, M is 1..2^20, s is 0..S-2, t is a slot of the step. */
-/*@ requires sizes: 2 <= S <= 1048576 && 1 <= M <= 1048576;
+/*@ requires sizes: 2 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES;
     requires stage: 0 <= s < S - 1;
     requires time: 0 <= t < Slots(S, M);
     requires out: \valid(upper) && \valid(lower) && \separated(upper, lower);
@@ -20,7 +21,7 @@ void neighbours(int64_t S, int64_t M, int64_t s, int64_t t, zp_slot *upper, zp_s
   *lower = zp_slot_at(S, M, s + 1, t);
 }
 
-/*@ requires sizes: 2 <= S <= 1048576 && 1 <= M <= 1048576;
+/*@ requires sizes: 2 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES;
     requires stage: 0 <= s < S;
     terminates \true; exits \false;
     assigns \nothing;

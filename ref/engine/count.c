@@ -1,5 +1,6 @@
 /* spec: STAT-2, TIE-2 */
 #include "count.h"
+#include "../../spec/acsl/bounds.h"
 
 #include "../num/nonfinite.h"
 
@@ -26,7 +27,7 @@ int32_t zp_counts(const zp_config *cfg, const zp_layout *lay, int32_t j, int32_t
  * entry has at most 2^40 elements, mean holds hi - lo, and s has room for them, apart from mean.
  * STAT-2 */
 /*@ requires range: 0 <= lo <= hi <= 2199023255552;
-    requires entry: 0 <= start <= 1099511627776 && 0 <= numel <= 1099511627776;
+    requires entry: 0 <= start <= ZP_LIMIT_ELEMENTS && 0 <= numel <= ZP_LIMIT_ELEMENTS;
     requires mean: \valid_read(mean + (0 .. hi - lo - 1));
     requires sum: \valid(s) && SumsqOk(s) && SumsqRoom(s, Overlap(lo, hi, start, numel));
     requires apart: \separated(s, mean + (0 .. hi - lo - 1));

@@ -1,5 +1,6 @@
 /* spec: STAT-1 … STAT-6 */
 #include "statistics.h"
+#include "../../spec/acsl/bounds.h"
 
 #include "../../spec/acsl/exact_sums.h"
 
@@ -37,23 +38,23 @@ void zp_statistics_nonfinite(zp_statistics *s, int64_t count)
 /*@ requires valid: \valid(s) && \valid(out + (0 .. 26));
     requires apart: \separated(s, out + (0 .. 26));
     requires ok: LimbsSmall(&s->loss[0], 0, 9, 9223372028264841216);
-    requires rank: 0 <= rank < 1048576;
+    requires rank: 0 <= rank < ZP_LIMIT_RANKS;
     terminates \true; exits \false;
     assigns s->loss[0 .. 8], out[0 .. 26];
     ensures loss: LossSum(s) == \old(LossSum(s));
     ensures limbs: \forall integer i; 0 <= i < 9 ==> out[i] == s->loss[i];
-    ensures small: \forall integer n; 0 <= n <= 1048576 &&
+    ensures small: \forall integer n; 0 <= n <= ZP_LIMIT_MICRO_BATCHES &&
         \old(ElementBounded(&s->loss[0], 0, n, n)) ==>
-        LimbsSmall(&s->loss[0], 0, 9, 4398046511104);
+        LimbsSmall(&s->loss[0], 0, 9, ZP_LIMIT_LOSS_LIMB);
     ensures flag: out[9] == \old(s->nonfinite);
     ensures bad: out[10] == \old(s->bad_loss); */
 static void put_rest(zp_statistics *s, uint64_t digest, int32_t rank, int64_t *out)
 {
   zp_val_normalise(s->loss, 1);
   //@ assert kept: LossSum(s) == LossSum{Pre}(s);
-  /*@ assert small: \forall integer n; 0 <= n <= 1048576 &&
+  /*@ assert small: \forall integer n; 0 <= n <= ZP_LIMIT_MICRO_BATCHES &&
         ElementBounded{Pre}(&s->loss[0], 0, n, n) ==>
-        LimbsSmall(&s->loss[0], 0, 9, 4398046511104); */
+        LimbsSmall(&s->loss[0], 0, 9, ZP_LIMIT_LOSS_LIMB); */
   //@ ghost Carried: ;
   /*@ loop invariant range: 0 <= i <= 9;
       loop invariant copied: \forall integer j; 0 <= j < i ==> out[j] == s->loss[j];

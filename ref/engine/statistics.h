@@ -3,6 +3,7 @@
 #ifndef ZP_ENGINE_STATISTICS_H
 #define ZP_ENGINE_STATISTICS_H
 
+#include "../../spec/acsl/bounds.h"
 #include "../num/agree.h"
 #include "../num/exact.h"
 #include "../num/value.h"
@@ -37,7 +38,7 @@ void zp_statistics_clear(zp_statistics *s);
  * spec: STAT-3, STAT-5
  */
 /*@ requires valid: \valid(s);
-    requires ok: StatisticsOk(s) && s->bad_loss < 1099511627776;
+    requires ok: StatisticsOk(s) && s->bad_loss < ZP_LIMIT_CONTRIBUTIONS;
     terminates \true; exits \false;
     assigns s->loss[0 .. 8], s->bad_loss;
     ensures bounded: \forall integer n; 0 <= n && \old(ElementBounded(&s->loss[0], 0, n, n)) ==>
@@ -71,15 +72,15 @@ void zp_statistics_nonfinite(zp_statistics *s, int64_t count);
     requires apart: \separated(s, out + (0 .. 46));
     requires ok: StatisticsOk(s);
     requires room: SumsqRoom(&s->squares, 0);
-    requires rank: 0 <= rank < 1048576;
+    requires rank: 0 <= rank < ZP_LIMIT_RANKS;
     terminates \true; exits \false;
     assigns *s, out[0 .. 46];
     ensures squares: LimbSum(out, 20) == \old(SumsqValue(&s->squares)) && Canonical(out, 20);
     ensures loss: LossSum(s) == \old(LossSum(s));
     ensures limbs: \forall integer i; 0 <= i < 9 ==> (out + 20)[i] == s->loss[i];
-    ensures small: \forall integer n; 0 <= n <= 1048576 &&
+    ensures small: \forall integer n; 0 <= n <= ZP_LIMIT_MICRO_BATCHES &&
       \old(ElementBounded(&s->loss[0], 0, n, n)) ==>
-      LimbsSmall(&s->loss[0], 0, 9, 4398046511104);
+      LimbsSmall(&s->loss[0], 0, 9, ZP_LIMIT_LOSS_LIMB);
     ensures nonfinite: out[29] == \old(s->nonfinite);
     ensures bad_loss: out[30] == \old(s->bad_loss);
 */

@@ -1,5 +1,6 @@
 /* spec: PART-3 … PART-7, PART-9, RED-3, TIE-2 */
 #include "window.h"
+#include "../../spec/acsl/bounds.h"
 
 #include "../../spec/acsl/home_code.h"
 
@@ -237,7 +238,7 @@ int64_t zp_most_numel(const zp_config *cfg, const zp_layout *lay)
   int64_t most = 1;
   //@ assert range: LayoutRange(cfg, lay);
   /*@ loop invariant range: 0 <= i <= n;
-      loop invariant bounds: 1 <= most <= 1099511627776;
+      loop invariant bounds: 1 <= most <= ZP_LIMIT_ELEMENTS;
       loop invariant most: \forall integer m; first <= m < first + i ==> p[m].numel <= most;
       loop assigns i, most;
       loop variant n - i; */

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "../../spec/acsl/bounds.h"
 #include "../plan/program.h"
 #include "../plan/segment.h"
 
@@ -223,7 +224,7 @@ int32_t zp_name_of(const zp_config *cfg, int32_t j);
         LayoutOf(cfg, lay->stage, lay);
     terminates \true; exits \false;
     assigns \nothing;
-    ensures range: 1 <= \result <= 1099511627776;
+    ensures range: 1 <= \result <= ZP_LIMIT_ELEMENTS;
     ensures most: \forall integer j;
         lay->first_param <= j < lay->first_param + lay->n_params ==>
           cfg->params[j].numel <= \result; */

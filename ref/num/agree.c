@@ -1,4 +1,5 @@
 #include "agree.h"
+#include "../../spec/acsl/bounds.h"
 
 /* What a rank adds for word k of its number.
  * k: 0 to 3. word: 0 to 65535. rank, words: as for zp_agree_words. Errors: none.
@@ -7,7 +8,7 @@
 /*@ requires valid: \valid(words + (0 .. 15));
     requires k: 0 <= k < 4;
     requires word: 0 <= word < 65536;
-    requires rank: 0 <= rank < 1048576;
+    requires rank: 0 <= rank < ZP_LIMIT_RANKS;
     terminates \true; exits \false;
     assigns words[k], words[k + 4], words[k + 8], words[k + 12];
     ensures word: words[k] == word;
@@ -35,7 +36,7 @@ void zp_agree_words(uint64_t x, int32_t rank, int64_t words[16])
  * ranks: 1 to 2^20. Errors: none.
  * spec: STAT-6
  */
-/*@ requires ranks: 1 <= ranks <= 1048576;
+/*@ requires ranks: 1 <= ranks <= ZP_LIMIT_RANKS;
     terminates \true; exits \false;
     assigns \nothing;
     ensures same: \result == 1 <==> SameWords(ranks, sum, squares, first);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "../../spec/acsl/agree.h"
+#include "../../spec/acsl/bounds.h"
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -19,7 +20,7 @@ enum { ZP_AGREE_WORDS = 16 };
  * spec: STAT-6
  */
 /*@ requires valid: \valid(words + (0 .. 15));
-    requires rank: 0 <= rank < 1048576;
+    requires rank: 0 <= rank < ZP_LIMIT_RANKS;
     terminates \true; exits \false;
     assigns words[0 .. 15];
     ensures word_0: words[0] == Word16(x, 0);
@@ -46,7 +47,7 @@ void zp_agree_words(uint64_t x, int32_t rank, int64_t words[16]);
  * spec: STAT-6
  */
 /*@ requires valid: \valid_read(sums + (0 .. 15));
-    requires ranks: 1 <= ranks <= 1048576;
+    requires ranks: 1 <= ranks <= ZP_LIMIT_RANKS;
     terminates \true; exits \false;
     assigns \nothing;
     ensures same: \result == 1 <==>

@@ -4,6 +4,7 @@
 #define ZP_REF_NUM_DECIDE_H
 #include <stdint.h>
 
+#include "../../spec/acsl/bounds.h"
 #include "../../spec/acsl/norm.h"
 #include "../../spec/acsl/skip.h"
 #include "../../spec/acsl/step.h"
@@ -54,7 +55,7 @@ void zp_squares_settle(int64_t squares[20]);
 /*@ requires valid: \valid_read(squares + (0 .. 19)) && \valid_read(loss + (0 .. 8));
     requires canonical: Canonical(squares, 20);
     requires loss: LimbsSmall(loss, 0, 9, 9223372028264841216);
-    requires divisor: 1 <= divisor <= 1099511627776;
+    requires divisor: 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     requires scale: -126 <= log2_scale <= 126;
     terminates \true; exits \false;
     assigns \nothing;
@@ -94,7 +95,7 @@ zp_decision zp_judge(const int64_t squares[20], const int64_t loss[9], int64_t n
     requires apart: \separated(scaler, squares + (0 .. 19), loss + (0 .. 8));
     requires canonical: Canonical(squares, 20);
     requires loss: LimbsSmall(loss, 0, 9, 9223372028264841216);
-    requires divisor: 1 <= divisor <= 1099511627776;
+    requires divisor: 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     requires scaler: ScalerOk(scaler);
     requires iter: scaler->iter < 4611686018427387904;
     terminates \true; exits \false;

@@ -4,6 +4,7 @@
 #define ZP_REF_NUM_ORDERED_H
 #include <stdint.h>
 
+#include "../../spec/acsl/bounds.h"
 #include "../../spec/acsl/step.h"
 #ifdef __cplusplus
 extern "C" {
@@ -29,7 +30,7 @@ void zp_ordered_add_f32(float *acc, const float *x, int64_t n);
  */
 /*@ requires valid: \valid(mean + (0 .. n - 1)) && \valid_read(sum + (0 .. n - 1)) && 0 <= n;
     requires apart: \separated(mean + (0 .. n - 1), sum + (0 .. n - 1));
-    requires divisor: 1 <= divisor <= 1099511627776;
+    requires divisor: 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     terminates \true; exits \false;
     assigns mean[0 .. n - 1];
     ensures mean: \forall integer i; 0 <= i < n ==>

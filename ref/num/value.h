@@ -8,6 +8,7 @@
 #define ZP_REF_NUM_VALUE_H
 #include <stdint.h>
 
+#include "../../spec/acsl/bounds.h"
 #include "../../spec/acsl/value.h"
 #ifdef __cplusplus
 extern "C" {
@@ -102,7 +103,7 @@ void zp_val_normalise(int64_t *limbs, int64_t n);
  * spec: SUM-7
  */
 /*@ requires valid: \valid_read(limb + (0 .. 8));
-    requires divisor: 1 <= divisor <= 1099511627776;
+    requires divisor: 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     requires small: LimbsSmall(limb, 0, 9, 9223372028264841216);
     terminates \true; exits \false;
     assigns \nothing;

@@ -1,6 +1,7 @@
 /* The rounded mean of an exact sum, by long division of its limbs. This file is separate from
  * value.c because its proofs use other lemmas.
  */
+#include "../../spec/acsl/bounds.h"
 #include "../../spec/acsl/exact.acsl.h"
 #include "../../spec/acsl/value_division.h"
 #include "../../spec/acsl/value_from.h"
@@ -27,7 +28,7 @@ typedef struct div_state {
  * spec: SUM-7
  */
 /*@ requires valid: \valid(st);
-    requires range: 0 <= bit <= 1 && 1 <= divisor <= 1099511627776;
+    requires range: 0 <= bit <= 1 && 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     requires state: 0 <= st->rem < divisor && 0 <= st->q < 16777216;
     terminates \true; exits \false;
     assigns st->q, st->rem;
@@ -50,7 +51,7 @@ static void take_bit(div_state *st, uint64_t bit, uint64_t divisor)
  * spec: SUM-7
  */
 /*@ requires valid: \valid(st);
-    requires range: 0 <= v < 4294967296 && 1 <= divisor <= 1099511627776;
+    requires range: 0 <= v < 4294967296 && 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     requires state: 0 <= st->rem < divisor && 0 <= st->q < 16777216;
     requires last: 32 <= st->last <= 320;
     terminates \true; exits \false;
@@ -93,7 +94,7 @@ static uint64_t take_word(div_state *st, uint64_t v, uint64_t divisor)
 /*@ requires valid: \valid(st) && \valid_read(limb + (0 .. 9));
     requires apart: \separated(st, limb + (0 .. 9));
     requires canonical: Canonical(limb, 10) && 0 <= i < 10;
-    requires divisor: 1 <= divisor <= 1099511627776;
+    requires divisor: 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     requires state: 0 <= st->q < 33554432 && 0 <= st->rem < divisor;
     requires last: 32 * (i + 1) <= st->last <= 320;
     requires open: st->q < 16777216 ==> st->lower == 0 && st->last == 32 * (i + 1);
@@ -144,7 +145,7 @@ static void take_limb(div_state *st, const int64_t *limb, int32_t i, uint64_t di
  */
 /*@ requires valid: \valid_read(limb + (0 .. 9));
     requires canonical: Canonical(limb, 10);
-    requires divisor: 1 <= divisor <= 1099511627776;
+    requires divisor: 1 <= divisor <= ZP_LIMIT_CONTRIBUTIONS;
     terminates \true; exits \false;
     assigns \nothing;
     ensures range: 0 <= \result.q < 33554432 && -1 <= \result.last <= 320;

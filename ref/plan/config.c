@@ -1,17 +1,18 @@
 /* spec: LIM-0 … LIM-9 */
 #include "config.h"
+#include "../../spec/acsl/bounds.h"
 
 #include "../../spec/acsl/config_lemmas.h"
 
 /* The product of two sizes: 0 <= a <= 2^40, 0 <= b <= 2^20. LIM-1, LIM-9 */
-/*@ requires sizes: 0 <= a <= 1099511627776 && 0 <= b <= 1048576;
+/*@ requires sizes: 0 <= a <= ZP_LIMIT_ELEMENTS && 0 <= b <= ZP_LIMIT_RANKS;
     terminates \true;
     exits \false;
     assigns \nothing;
     ensures product: \result == a * b;
     ensures together: \result == Together(a, b);
     ensures range: 0 <= \result <= 1152921504606846976;
-    ensures small: a <= 1048576 ==> \result <= 1099511627776; */
+    ensures small: a <= 1048576 ==> \result <= ZP_LIMIT_ELEMENTS; */
 static int64_t times(int64_t a, int64_t b)
 {
   return a * b;
@@ -80,7 +81,7 @@ static zp_refusal check_switches(const zp_config *c)
 
 /* Checks micro-batches, bucket and alignment; c is readable, dp in range. LIM-5, LIM-6 */
 /*@ requires cfg: \valid_read(c);
-    requires dp: 1 <= c->dp <= 1048576;
+    requires dp: 1 <= c->dp <= ZP_LIMIT_RANKS;
     terminates \true;
     exits \false;
     assigns \nothing;
@@ -208,7 +209,7 @@ static zp_refusal check_entry(const zp_config *c, int32_t j)
     exits \false;
     assigns \nothing;
     ensures copies: \result == Copies(c->params[j].sharded, c->params[j].expert, c->tp, c->ep);
-    ensures range: 1 <= \result <= 1048576; */
+    ensures range: 1 <= \result <= ZP_LIMIT_RANKS; */
 static int64_t copies(const zp_config *c, int32_t j)
 {
   if (!c->params[j].sharded) return c->params[j].expert ? c->ep : 1;
@@ -245,9 +246,9 @@ static zp_refusal check_list(const zp_config *c)
       loop invariant entries: \forall integer k; 0 <= k < j ==> ValidEntry(c, k);
       loop invariant agree: AllAgree(c, j);
       loop invariant elements: elements == Elements(c, j);
-      loop invariant limit: 0 <= elements <= 1099511627776;
+      loop invariant limit: 0 <= elements <= ZP_LIMIT_ELEMENTS;
       loop invariant tied: tied == TiedEntries(c, j);
-      loop invariant few: 0 <= tied <= 1024;
+      loop invariant few: 0 <= tied <= ZP_LIMIT_TIED;
       loop invariant none: r.field == ZP_FIELD_NONE;
       loop assigns j, elements, tied, r;
       loop variant c->n_params - j; */
@@ -278,7 +279,8 @@ static zp_refusal check_list(const zp_config *c)
 /* The first reason to refuse a configuration. The configuration is readable; its list is readable
  * if its length is allowed. LIM-0 */
 /*@ requires cfg: \valid_read(c);
-    requires list: 0 < c->n_params <= 65536 ==> \valid_read(c->params + (0 .. c->n_params - 1));
+    requires list: 0 < c->n_params <= ZP_LIMIT_ENTRIES ==>
+        \valid_read(c->params + (0 .. c->n_params - 1));
     terminates \true;
     exits \false;
     assigns \nothing;
@@ -321,7 +323,7 @@ int zp_config_check(const zp_config *c, zp_refusal *why)
   /*@ assert counts: c->optgroups == \at(c->optgroups, Pre) &&
         c->tied_keys == \at(c->tied_keys, Pre); */
   //@ assert scalars: SameScalars{Pre,Here}(c);
-  //@ assert size: r.field == ZP_FIELD_NONE ==> c->n_params <= 65536;
+  //@ assert size: r.field == ZP_FIELD_NONE ==> c->n_params <= ZP_LIMIT_ENTRIES;
   /*@ assert sizes: r.field == ZP_FIELD_NONE ==>
         \forall integer j; 0 <= j < c->n_params ==>
           c->params[j].numel == \at(c->params[j].numel, Pre) &&

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "../../spec/acsl/bounds.h"
 #include "dtype.h"
 
 /* spec: LIM-1 … LIM-9 state these numbers; zp_config_check enforces them. */
@@ -121,9 +122,9 @@ int32_t zp_entry_dtype(const zp_config *cfg, int32_t j);
  * otherwise -1 with the first reason in *why.
  * spec: LIM-0 */
 /*@ requires cfg: \valid_read(cfg) && \valid(why) && \separated(cfg, why);
-    requires list: 0 < cfg->n_params <= 65536 ==>
+    requires list: 0 < cfg->n_params <= ZP_LIMIT_ENTRIES ==>
         \valid_read(cfg->params + (0 .. cfg->n_params - 1));
-    requires apart: 0 < cfg->n_params <= 65536 ==>
+    requires apart: 0 < cfg->n_params <= ZP_LIMIT_ENTRIES ==>
         \separated(why, cfg->params + (0 .. cfg->n_params - 1));
     terminates \true;
     exits \false;

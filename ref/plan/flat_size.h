@@ -5,6 +5,7 @@
 #ifndef ZP_PLAN_FLAT_SIZE_H
 #define ZP_PLAN_FLAT_SIZE_H
 
+#include "../../spec/acsl/bounds.h"
 #include "../../spec/acsl/partition.h"
 #include "config.h"
 
@@ -14,8 +15,8 @@
 
 /* The flat size of entry p: numel, rounded up to a multiple of `align` if p is trained and untied.
  * 0 <= numel <= 2^40, 1 <= align <= 2^12. spec: PART-2 */
-/*@ requires entry: \valid_read(p) && 0 <= p->numel <= 1099511627776;
-    requires align: 1 <= align <= 4096;
+/*@ requires entry: \valid_read(p) && 0 <= p->numel <= ZP_LIMIT_ELEMENTS;
+    requires align: 1 <= align <= ZP_LIMIT_ENTRY_ALIGN;
     terminates \true; exits \false;
     assigns \nothing;
     ensures size: \result == FlatSize(p->numel, p->tied, p->frozen, align);

@@ -1,5 +1,6 @@
 /* Builds the layout of a stage: places the entries one by one, in backward order.
  * spec: PART-1, PART-2, TIE-2 */
+#include "../../spec/acsl/bounds.h"
 #include "layout_internal.h"
 
 #include "../../spec/acsl/layout_lemmas.h"
@@ -49,7 +50,7 @@ typedef struct zp_uses {
 
 /* Uses of the key of entry j among the entries j+1 … end-1. TIE-2 */
 /*@ requires valid: \valid_read(cfg) && \valid_read(cfg->params + (j .. end - 1));
-    requires range: 0 <= j < end <= 65536;
+    requires range: 0 <= j < end <= ZP_LIMIT_ENTRIES;
     requires tied: IsTied(cfg, j);
     terminates \true; exits \false;
     assigns \nothing;
@@ -78,8 +79,9 @@ static zp_uses count_uses(const zp_config *cfg, int32_t j, int32_t end)
 
 /* The empty flat group of entry p, D members. PART-2, PART-3, TIE-2 */
 /*@ requires valid: \valid_read(cfg) && \valid_read(p);
-    requires limits: 1 <= cfg->ep <= cfg->dp <= 1048576 && 1 <= cfg->align <= 4096 &&
-      1 <= cfg->bucket <= 1099511627776;
+    requires limits: 1 <= cfg->ep <= cfg->dp <= ZP_LIMIT_RANKS &&
+        1 <= cfg->align <= ZP_LIMIT_ALIGN &&
+      1 <= cfg->bucket <= ZP_LIMIT_ELEMENTS;
     terminates \true; exits \false;
     assigns \nothing;
     ensures group: \result.group == (p->expert != 0 ? ZP_GROUP_EDP : ZP_GROUP_DP);
@@ -95,7 +97,7 @@ static zp_flat new_flat(const zp_config *cfg, const zp_param *p, int32_t use, in
 {
   const int32_t members = p->expert ? cfg->dp / cfg->ep : cfg->dp;
   zp_flat f = {0};
-  //@ assert members: 1 <= members <= 1048576;
+  //@ assert members: 1 <= members <= ZP_LIMIT_RANKS;
   //@ assert unit: 1 <= members * cfg->align <= 4294967296;
   f.group = p->expert ? ZP_GROUP_EDP : ZP_GROUP_DP;
   f.members = members;
@@ -213,7 +215,8 @@ static zp_flat flat_before(const zp_config *cfg, const zp_layout *lay, int32_t j
     requires entry: 0 <= lay->first_param <= j < lay->first_param + lay->cap_spots &&
       j < cfg->n_params;
     requires flat: 0 <= k <= lay->n_flats && k < lay->cap_flats;
-    requires numel: 0 <= f.numel <= 1099511627776 && 0 <= cfg->params[j].numel <= 1099511627776;
+    requires numel: 0 <= f.numel <= ZP_LIMIT_ELEMENTS &&
+        0 <= cfg->params[j].numel <= ZP_LIMIT_ELEMENTS;
     terminates \true; exits \false;
     assigns lay->n_flats, lay->flat[k], lay->spot[j - lay->first_param];
     ensures spot: lay->spot[j - lay->first_param].flat == k &&

@@ -1,5 +1,6 @@
 /* spec: PIPE-1 … PIPE-5 */
 #include "pipeline.h"
+#include "../../spec/acsl/bounds.h"
 
 int64_t zp_slots(int64_t S, int64_t M)
 {
@@ -13,7 +14,7 @@ int64_t zp_alive(int64_t S, int64_t M, int64_t s)
 
 /* The micro-batch whose forward stage s runs at time t, or -1. M is 1..2^20, s is 0..2^20-1, t is
  * -1..2^22. PIPE-2 */
-/*@ requires sizes: 1 <= M <= 1048576 && 0 <= s < 1048576;
+/*@ requires sizes: 1 <= M <= ZP_LIMIT_MICRO_BATCHES && 0 <= s < ZP_LIMIT_RANKS;
     requires time: -1 <= t <= 4194304;
     terminates \true; exits \false;
     assigns \nothing;
@@ -27,7 +28,7 @@ static int64_t forward_at(int64_t M, int64_t s, int64_t t)
 
 /* The micro-batch whose backward stage s runs at time t, or -1. S and M are 1..2^20, s is 0..S-1, t
  * is -1..2^22. PIPE-2 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576 && 0 <= s < S;
+/*@ requires sizes: 1 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES && 0 <= s < S;
     requires time: -1 <= t <= 4194304;
     terminates \true; exits \false;
     assigns \nothing;

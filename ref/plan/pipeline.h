@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "../../spec/acsl/bounds.h"
 #include "../../spec/acsl/pipeline.h"
 
 /* One slot of one stage: at most one forward or backward, before it at most one exchange with one
@@ -18,7 +19,7 @@ typedef struct zp_slot {
 } zp_slot;
 
 /* Slots of a step: 2(M + S − 1). S and M are 1..2^20. spec: PIPE-1 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
+/*@ requires sizes: 1 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES;
     terminates \true; exits \false;
     assigns \nothing;
     ensures slots: \result == Slots(S, M); */
@@ -26,7 +27,7 @@ int64_t zp_slots(int64_t S, int64_t M);
 
 /* The largest number of activations that stage s keeps, which is its number of activation slots.
  * S and M are 1..2^20, s is 0..S-1. spec: PIPE-4 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
+/*@ requires sizes: 1 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES;
     requires stage: 0 <= s < S;
     terminates \true; exits \false;
     assigns \nothing;
@@ -36,7 +37,7 @@ int64_t zp_alive(int64_t S, int64_t M, int64_t s);
 
 /* The work of stage s in slot t. S and M are 1..2^20, s is 0..S-1, t is 0..zp_slots(S, M)-1.
  * spec: PIPE-2, PIPE-3 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
+/*@ requires sizes: 1 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES;
     requires stage: 0 <= s < S;
     requires time: 0 <= t < Slots(S, M);
     terminates \true; exits \false;
@@ -54,7 +55,7 @@ zp_slot zp_slot_at(int64_t S, int64_t M, int64_t s, int64_t t);
  * on, or of the 2M slots from its first backward on. If M is small, there are idle slots in
  * between.
  * S and M are 1..2^20, s is 0..S-1, t is 0..zp_slots(S, M)-1. spec: PIPE-2, PIPE-3 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
+/*@ requires sizes: 1 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES;
     requires stage: 0 <= s < S;
     requires time: 0 <= t < Slots(S, M);
     terminates \true; exits \false;
@@ -67,7 +68,7 @@ int64_t zp_next_slot(int64_t S, int64_t M, int64_t s, int64_t t);
 
 /* One past the last slot in which stage s may have work. S and M are 1..2^20, s is 0..S-1.
  * spec: PIPE-2, PIPE-3 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
+/*@ requires sizes: 1 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES;
     requires stage: 0 <= s < S;
     terminates \true; exits \false;
     assigns \nothing;

@@ -1,4 +1,5 @@
 /* The number of ops of the STEP program. spec: LEDG-8 */
+#include "../../spec/acsl/bounds.h"
 #include "step_internal.h"
 
 #include "../../spec/acsl/kept_lemmas.h"
@@ -56,7 +57,7 @@ typedef struct zp_bucket_counts {
 } zp_bucket_counts;
 
 /* Counts the buckets of the `flats` flat groups at flat. LEDG-8 */
-/*@ requires flats: 0 <= flats <= 65536 &&
+/*@ requires flats: 0 <= flats <= ZP_LIMIT_ENTRIES &&
         (0 < flats ==> \valid_read(flat + (0 .. flats - 1))) && FlatsFine(flat, flats);
     terminates \true; exits \false;
     assigns \nothing;
@@ -69,7 +70,7 @@ static zp_bucket_counts count_buckets(const zp_flat *flat, int32_t flats)
   /*@ loop invariant range: 0 <= k <= flats;
       loop invariant held: c.held == Held(flat, k);
       loop invariant tied: c.tied == HeldTied(flat, k);
-      loop invariant order: 0 <= c.tied <= c.held <= k * 1099511627776;
+      loop invariant order: 0 <= c.tied <= c.held <= k * ZP_LIMIT_ELEMENTS;
       loop assigns k, c;
       loop variant flats - k; */
   for (int32_t k = 0; k < flats; k++) {
@@ -83,7 +84,7 @@ static zp_bucket_counts count_buckets(const zp_flat *flat, int32_t flats)
 
 /* The number of ops of slot a of stage s of S, without gradients. S is 1..2^20, s is 0..S-1.
  * PIPE-3, PIPE-6 */
-/*@ requires sizes: 1 <= S <= 1048576 && 0 <= s < S && 0 <= a.backward <= 1;
+/*@ requires sizes: 1 <= S <= ZP_LIMIT_RANKS && 0 <= s < S && 0 <= a.backward <= 1;
     terminates \true; exits \false;
     assigns \nothing;
     ensures length: \result == ExchangeLen(dynamic, a.backward, a.send_mb, a.recv_mb) +
@@ -126,7 +127,7 @@ static int64_t count_heads(const zp_config *cfg, const zp_layout *lay)
 }
 
 /* m micro-batches of `each` ops. m is 0..2^20, each 0..2^41. LEDG-8 */
-/*@ requires range: 0 <= m <= 1048576 && 0 <= each <= 2199023255552;
+/*@ requires range: 0 <= m <= ZP_LIMIT_MICRO_BATCHES && 0 <= each <= 2199023255552;
     terminates \true; exits \false;
     assigns \nothing;
     ensures product: \result == MicrosOf(m, each);

@@ -1,5 +1,6 @@
 /* One entry's gradient of one micro-batch: its additions into buckets, and the reductions of the
  * buckets that it completes. spec: RED-3 … RED-5, PIPE-5 */
+#include "../../spec/acsl/bounds.h"
 #include "step_internal.h"
 
 #include "../../spec/acsl/step_lemmas.h"
@@ -189,7 +190,7 @@ static int64_t put_last(zp_arrival a, int64_t b, zp_op *ops, int64_t n)
 /*@ requires arrival: ArrivalOk(a) && (a.from < a.to || b0 == b1);
     requires buckets: FirstBucket(a.flat.capacity, a.from) <= b0 <= b1 <=
         StopBucket(a.flat.capacity, a.from, a.to);
-    requires low: 0 <= b0 && b1 <= 1099511627776;
+    requires low: 0 <= b0 && b1 <= ZP_LIMIT_ELEMENTS;
     requires room: 0 <= n && n + 2 * (b1 - b0) <= 9223372036854775807 &&
         \valid(ops + (n .. n + 2 * (b1 - b0) - 1));
     requires clock: Clocked(ops, n, a.t, a.clock + 2 * b0);
@@ -255,7 +256,7 @@ static int64_t put_full(zp_arrival a, int64_t b0, int64_t b1, zp_op *ops, int64_
 /*@ requires arrival: ArrivalOk(a) && (a.from < a.to || b0 == b1);
     requires buckets: FirstBucket(a.flat.capacity, a.from) <= b0 <= b1 <=
         StopBucket(a.flat.capacity, a.from, a.to);
-    requires low: 0 <= b0 && b1 <= 1099511627776;
+    requires low: 0 <= b0 && b1 <= ZP_LIMIT_ELEMENTS;
     requires room: 0 <= n && n + (b1 - b0) <= 9223372036854775807 &&
         \valid(ops + (n .. n + (b1 - b0) - 1));
     requires clock: Clocked(ops, n, a.t, a.clock + 2 * b0);
@@ -333,7 +334,7 @@ static int64_t last_reduced(zp_arrival a)
     terminates \true; exits \false;
     assigns ops[n .. n + ArrivalLen(a) - 1];
     ensures length: \result == n + ArrivalLen(a);
-    ensures clock: Clocked(ops, \result, a.t, a.clock + 4398046511104);
+    ensures clock: Clocked(ops, \result, a.t, a.clock + ZP_CLOCK_STRIDE);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (g != a.flat.group ?
           LedgerOf{Pre}(ops, n, g, key, d) :
@@ -358,7 +359,7 @@ static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
   const int64_t stop = a.from < a.to ? (a.to - 1) / a.flat.capacity + 1 : first;
   //@ assert first: first == FirstBucket(a.flat.capacity, a.from);
   //@ assert stop: stop == StopBucket(a.flat.capacity, a.from, a.to);
-  //@ assert high: 0 <= first && stop <= 1099511627776;
+  //@ assert high: 0 <= first && stop <= ZP_LIMIT_ELEMENTS;
   //@ assert length: ArrivalLen(a) == 2 * (last - first) + (stop - last);
   const int64_t full = put_full(a, first, last, ops, n);
   //@ ghost Before: ;
@@ -373,9 +374,9 @@ static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
 
 /* The gradient of the stage's i-th entry, which is trained, of micro-batch mb in slot t. RED-3 */
 /*@ requires config: \valid_read(cfg) && 0 <= cfg->stage <= 2 && 0 <= cfg->reduce <= 1 &&
-        0 <= cfg->precision <= 2 && 1 <= cfg->micro_batches <= 1048576;
-    requires entry: 0 <= i < lay->n_params <= 65536 && 0 <= lay->first_param &&
-        lay->first_param + lay->n_params <= cfg->n_params <= 65536 &&
+        0 <= cfg->precision <= 2 && 1 <= cfg->micro_batches <= ZP_LIMIT_MICRO_BATCHES;
+    requires entry: 0 <= i < lay->n_params <= ZP_LIMIT_ENTRIES && 0 <= lay->first_param &&
+        lay->first_param + lay->n_params <= cfg->n_params <= ZP_LIMIT_ENTRIES &&
         EntryFits(cfg, lay, i) && 0 <= lay->spot[i].flat;
     requires readable: Readable(cfg) && ReadableLayout(lay);
     requires mb: 0 <= mb < cfg->micro_batches;
@@ -394,7 +395,7 @@ static int64_t put_entry(zp_arrival a, zp_op *ops, int64_t n)
     ensures range: \result.from == lay->spot[i].start &&
         \result.to == \result.from + cfg->params[lay->first_param + i].numel;
     ensures when: \result.mb == mb && \result.t == t &&
-        \result.clock == (lay->n_params - i) * 4398046511104;
+        \result.clock == (lay->n_params - i) * ZP_CLOCK_STRIDE;
     ensures arrival: ArrivalOfEntry(cfg, lay, i, \result);
     ensures adds: \forall integer p, e, k, b; RawAdds(cfg, lay, i, p, e, k, b) ==
         (k == \result.k ? GoesInto(p, \result.param, \result.flat.capacity, \result.from,

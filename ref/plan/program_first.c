@@ -1,4 +1,5 @@
 /* Broadcasts of an entry's first values. spec: LEDG-5, TIE-2 */
+#include "../../spec/acsl/bounds.h"
 #include "program_internal.h"
 
 #include "../../spec/acsl/op_is_lemmas.h"
@@ -55,7 +56,7 @@ int32_t zp_holder_of(const zp_config *cfg, const zp_layout *lay, int32_t key)
     requires entry: 0 <= i < lay->n_params;
     requires room: 0 <= n <= 2305843009213693952 && \valid(ops + n);
     requires apart: Apart(ops, n, 1, cfg, cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats);
-    requires clock: 0 <= clock_i <= 65536 && Clocked(ops, n, clock_t, clock_i);
+    requires clock: 0 <= clock_i <= ZP_LIMIT_ENTRIES && Clocked(ops, n, clock_t, clock_i);
     requires group: HasLedger(group);
     terminates \true; exits \false;
     assigns ops[n];

@@ -1,4 +1,5 @@
 /* INIT: communicators and first broadcasts. spec: LEDG-4, LEDG-5, TIE-2 */
+#include "../../spec/acsl/bounds.h"
 #include "program_internal.h"
 
 #include "../../spec/acsl/init_lemmas.h"
@@ -105,7 +106,7 @@ static int64_t put_tied_values(const zp_config *cfg, const zp_layout *lay, zp_op
     /*@ assert step: TiedValues{Pre}(cfg, \at(lay->stage, Pre), x + 1) ==
           n - \at(n, Pre) + On(cfg, x, lay->stage); */
     /*@ assert most: TiedValues{Pre}(cfg, \at(lay->stage, Pre), x + 1) <=
-          \at(TiedValues(cfg, lay->stage, cfg->tied_keys), Pre) <= 1024; */
+          \at(TiedValues(cfg, lay->stage, cfg->tied_keys), Pre) <= ZP_LIMIT_TIED; */
     //@ assert least: 0 <= n - \at(n, Pre) && 0 <= On(cfg, x, lay->stage) <= 1;
     //@ ghost Between: ;
     const int64_t next = zp_put_tied_value(cfg, lay, x, ops, n);
@@ -181,7 +182,7 @@ static int64_t put_tp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
     /*@ assert step: TpValues{Pre}(cfg, \at(lay->first_param, Pre), i + 1) ==
           n - \at(n, Pre) + Replica(cfg, lay->first_param + i); */
     /*@ assert most: TpValues{Pre}(cfg, \at(lay->first_param, Pre), i + 1) <=
-          \at(TpValues(cfg, lay->first_param, lay->n_params), Pre) <= 65536; */
+          \at(TpValues(cfg, lay->first_param, lay->n_params), Pre) <= ZP_LIMIT_ENTRIES; */
     //@ assert least: 0 <= n - \at(n, Pre) && 0 <= Replica(cfg, lay->first_param + i) <= 1;
     //@ ghost Between: ;
     const int64_t next = zp_put_tp_value(cfg, lay, i, ops, n);
@@ -255,7 +256,7 @@ static int64_t put_dp_values(const zp_config *cfg, const zp_layout *lay, zp_op *
     /*@ assert step: DpValues{Pre}(cfg, \at(lay->first_param, Pre), i + 1) ==
           n - \at(n, Pre) + Holds(cfg, lay->first_param + i); */
     /*@ assert most: DpValues{Pre}(cfg, \at(lay->first_param, Pre), i + 1) <=
-          \at(DpValues(cfg, lay->first_param, lay->n_params), Pre) <= 65536; */
+          \at(DpValues(cfg, lay->first_param, lay->n_params), Pre) <= ZP_LIMIT_ENTRIES; */
     //@ assert least: 0 <= n - \at(n, Pre) && 0 <= Holds(cfg, lay->first_param + i) <= 1;
     //@ ghost Between: ;
     const int64_t next = zp_put_dp_value(cfg, lay, i, ops, n);
@@ -298,7 +299,7 @@ static int64_t put_install(zp_op *ops, int64_t n)
  * and does not overlap configuration or layout. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
-    requires room: 0 <= n <= 65536 && \valid(ops +
+    requires room: 0 <= n <= ZP_LIMIT_ENTRIES && \valid(ops +
         (n .. n + ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params) - 1));
     requires apart: Apart(ops, n, ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params), cfg,
         cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats);
@@ -325,9 +326,9 @@ static int64_t put_install(zp_op *ops, int64_t n)
             \at(lay->first_param, Pre), \at(lay->n_params, Pre), g, key); */
 static int64_t put_firsts(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n)
 {
-  /*@ assert lengths: 0 <= TiedValues(cfg, lay->stage, cfg->tied_keys) <= 1024 &&
-        0 <= TpValues(cfg, lay->first_param, lay->n_params) <= 65536 &&
-        0 <= DpValues(cfg, lay->first_param, lay->n_params) <= 65536; */
+  /*@ assert lengths: 0 <= TiedValues(cfg, lay->stage, cfg->tied_keys) <= ZP_LIMIT_TIED &&
+        0 <= TpValues(cfg, lay->first_param, lay->n_params) <= ZP_LIMIT_ENTRIES &&
+        0 <= DpValues(cfg, lay->first_param, lay->n_params) <= ZP_LIMIT_ENTRIES; */
   n = put_tied_values(cfg, lay, ops, n);
   //@ assert good: Valid(cfg) && StageLayout(cfg, lay);
   /*@ assert tp: TpValues(cfg, lay->first_param, lay->n_params) ==
@@ -391,7 +392,7 @@ static int64_t put_firsts(const zp_config *cfg, const zp_layout *lay, zp_op *ops
 /* Broadcasts all first values, then makes the masters. LEDG-5 */
 /*@ requires cfg: Readable(cfg) && Valid(cfg);
     requires lay: ReadableLayout(lay) && StageLayout(cfg, lay);
-    requires room: 0 <= n <= 65536 && \valid(ops +
+    requires room: 0 <= n <= ZP_LIMIT_ENTRIES && \valid(ops +
         (n .. n + ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params) - 1));
     requires apart: Apart(ops, n, ValuesLen(cfg, lay->stage, lay->first_param, lay->n_params), cfg,
         cfg->params, cfg->n_params, lay, lay->flat, lay->n_flats);
@@ -411,9 +412,9 @@ static int64_t put_firsts(const zp_config *cfg, const zp_layout *lay, zp_op *ops
             \at(lay->first_param, Pre), \at(lay->n_params, Pre), g, key); */
 static int64_t put_values(const zp_config *cfg, const zp_layout *lay, zp_op *ops, int64_t n)
 {
-  /*@ assert lengths: 0 <= TiedValues(cfg, lay->stage, cfg->tied_keys) <= 1024 &&
-        0 <= TpValues(cfg, lay->first_param, lay->n_params) <= 65536 &&
-        0 <= DpValues(cfg, lay->first_param, lay->n_params) <= 65536; */
+  /*@ assert lengths: 0 <= TiedValues(cfg, lay->stage, cfg->tied_keys) <= ZP_LIMIT_TIED &&
+        0 <= TpValues(cfg, lay->first_param, lay->n_params) <= ZP_LIMIT_ENTRIES &&
+        0 <= DpValues(cfg, lay->first_param, lay->n_params) <= ZP_LIMIT_ENTRIES; */
   const int64_t end = put_firsts(cfg, lay, ops, n);
   //@ ghost Firsts: ;
   const int64_t all = put_install(ops, end);

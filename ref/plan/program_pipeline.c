@@ -1,5 +1,6 @@
 /* The slots of the STEP program in order, with the gradients that arrive in them.
  * spec: STEP-2, PIPE-1 … PIPE-6, RED-3 */
+#include "../../spec/acsl/bounds.h"
 #include "step_internal.h"
 
 #include "../../spec/acsl/step_lemmas.h"
@@ -27,7 +28,7 @@
         \valid(ops + (n .. n + MicroLen(cfg, lay, mb) - 1));
     requires apart: StepApart(ops, n, MicroLen(cfg, lay, mb), cfg, cfg->params, cfg->n_params, lay,
         lay->flat, lay->n_flats, lay->spot, lay->n_params);
-    requires clock: Clocked(ops, n, t, 4398046511104);
+    requires clock: Clocked(ops, n, t, ZP_CLOCK_STRIDE);
     terminates \true; exits \false;
     assigns ops[n .. n + MicroLen(cfg, lay, mb) - 1];
     ensures kept: StepKept{Pre,Post}(cfg, lay);
@@ -57,7 +58,7 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
       loop invariant fits: StageFits(cfg, lay);
       loop invariant length:
         n == \at(n, Pre) + RawBackLen{Pre}(cfg, lay, ReducesOn{Pre}(cfg, mb), x);
-      loop invariant clock: Clocked(ops, n, t, (x + 1) * 4398046511104);
+      loop invariant clock: Clocked(ops, n, t, (x + 1) * ZP_CLOCK_STRIDE);
       loop invariant ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, n, g, key, d) == (ReducesOn{Pre}(cfg, mb) == 0 ?
           LedgerOf{Pre}(ops, \at(n, Pre), g, key, d) :
@@ -122,7 +123,7 @@ static int64_t put_entries(const zp_config *cfg, const zp_layout *lay, int64_t m
         \valid(ops + (n .. n + MicroLen(cfg, lay, BackwardOf(cfg, lay, t)) - 1));
     requires apart: StepApart(ops, n, MicroLen(cfg, lay, BackwardOf(cfg, lay, t)), cfg, cfg->params,
         cfg->n_params, lay, lay->flat, lay->n_flats, lay->spot, lay->n_params);
-    requires clock: Clocked(ops, n, t, 4398046511104);
+    requires clock: Clocked(ops, n, t, ZP_CLOCK_STRIDE);
     terminates \true; exits \false;
     assigns ops[n .. n + MicroLen(cfg, lay, BackwardOf(cfg, lay, t)) - 1];
     ensures kept: StepKept{Pre,Post}(cfg, lay);

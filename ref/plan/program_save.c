@@ -1,4 +1,5 @@
 /* SAVE. spec: CKPT-1 … CKPT-3 */
+#include "../../spec/acsl/bounds.h"
 #include "program_internal.h"
 
 #include "../../spec/acsl/kept_lemmas.h"
@@ -113,7 +114,8 @@ static int64_t put_state(zp_op gather, int32_t gathers, int32_t writer, int32_t 
  * buckets. CKPT-1 */
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     requires group: f->group == ZP_GROUP_DP || f->group == ZP_GROUP_EDP;
-    requires bucket: 0 <= k < 65536 && 0 <= b < 1099511627776 && b * f->capacity < f->numel;
+    requires bucket: 0 <= k < ZP_LIMIT_ENTRIES && 0 <= b < ZP_LIMIT_ELEMENTS &&
+        b * f->capacity < f->numel;
     requires bits: 0 <= gathers <= 1 && 0 <= writer <= 1;
     requires room: 0 <= n <= 4611686018427387000 &&
         \valid(ops + (n .. n + 3 * (gathers + writer) - 1));
@@ -187,7 +189,7 @@ static int64_t put_bucket(const zp_flat *f, int32_t gathers, int32_t writer, int
 /* Appends the ops of every state of every bucket of flat group k. CKPT-1 */
 /*@ requires flat: \valid_read(f) && FlatOk(f);
     requires group: f->group == ZP_GROUP_DP || f->group == ZP_GROUP_EDP;
-    requires number: 0 <= k < 65536;
+    requires number: 0 <= k < ZP_LIMIT_ENTRIES;
     requires bits: 0 <= gathers <= 1 && 0 <= writer <= 1;
     requires room: 0 <= n <= 2305843009213693952 &&
         \valid(ops + (n .. n + SaveLen(gathers, writer, Buckets(f->numel, f->capacity)) - 1));
@@ -214,7 +216,7 @@ static int64_t put_flat(const zp_flat *f, int32_t gathers, int32_t writer, int32
                         int64_t n)
 {
   const int64_t buckets = zp_buckets(f);
-  /*@ loop invariant range: 0 <= b <= buckets <= 1099511627776;
+  /*@ loop invariant range: 0 <= b <= buckets <= ZP_LIMIT_ELEMENTS;
       loop invariant flat: FlatOk(f) && buckets == Buckets(f->numel, f->capacity) &&
           f->numel == \at(f->numel, Pre) && f->capacity == \at(f->capacity, Pre) &&
           f->members == \at(f->members, Pre) && f->align == \at(f->align, Pre) &&
@@ -322,7 +324,7 @@ static int64_t put_saved_flat(const zp_config *cfg, const zp_layout *lay, zp_coo
     ensures kept: Kept{Pre,Post}(cfg);
     ensures stage: KeptStage{Pre,Post}(lay);
     ensures flats: KeptFlats{Pre,Post}(lay);
-    ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(65536, 0));
+    ensures clock: Clocked(ops, \result, CLOCK_BUCKETS, SaveClock(ZP_LIMIT_ENTRIES, 0));
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) == Nothing;
     ensures ledger: \forall integer g, key, stepped; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, stepped) ==
@@ -473,7 +475,7 @@ static int64_t put_frozen(const zp_config *cfg, const zp_layout *lay, zp_coord a
           n - \at(n, Pre) + WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp); */
     /*@ assert most: FrozenLen{Pre}(cfg, \at(lay->first_param, Pre), i + 1, at.pp, at.dp, at.tp) <=
           \at(FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre) <=
-          65536; */
+          ZP_LIMIT_ENTRIES; */
     /*@ assert least: 0 <= n - \at(n, Pre) &&
           0 <= WritesFrozen(cfg, lay->first_param + i, at.pp, at.dp, at.tp) <= 1; */
     const int64_t next = put_frozen_entry(cfg, lay, at, i, ops, n);
@@ -500,7 +502,8 @@ int64_t zp_put_save(const zp_config *cfg, const zp_layout *lay, zp_coord at, zp_
   /*@ assert length: 0 <= n && n == \at(SaveFlatsLen(cfg, lay->stage, lay->flat, lay->n_flats,
         at.dp), Pre) <= 2305843009213693952; */
   /*@ assert frozen: 0 <= FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp) ==
-        \at(FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp), Pre) <= 65536; */
+        \at(FrozenLen(cfg, lay->first_param, lay->n_params, at.pp, at.dp, at.tp),
+        Pre) <= ZP_LIMIT_ENTRIES; */
   //@ ghost const int64_t flats = n;
   //@ ghost Between: ;
   n = put_frozen(cfg, lay, at, ops, n);

@@ -1,5 +1,6 @@
 /* One slot of the STEP program without its gradients: exchange, load, forward or backward.
  * spec: STEP-2, STEP-3, PIPE-1 … PIPE-6 */
+#include "../../spec/acsl/bounds.h"
 #include "step_internal.h"
 
 #include "../../spec/acsl/op_is_lemmas.h"
@@ -11,7 +12,7 @@ enum { CLOCK_META = 0, CLOCK_P2P = 1, CLOCK_LOAD = 2, CLOCK_COMPUTE = 3, CLOCK_A
 
 /* The exchange's op, without micro-batches to send or receive yet: with the next stage in a
  * backward slot, with the previous one in a forward slot. s is 0..2^20-1. PIPE-3 */
-/*@ requires stage: 0 <= s < 1048576;
+/*@ requires stage: 0 <= s < ZP_LIMIT_RANKS;
     terminates \true; exits \false;
     assigns \nothing;
     ensures kind: \result.kind == kind && \result.dtype == dtype && \result.count == 0;
@@ -40,7 +41,7 @@ static zp_op hop_op(int32_t kind, int32_t dtype, int32_t s, int32_t backward, in
 
 /* Appends an exchange, which belongs to no ledger and no reduction. s is 0..2^20-1; ops has room
  * for one more, with a clock after those so far. PIPE-3 */
-/*@ requires stage: 0 <= s < 1048576;
+/*@ requires stage: 0 <= s < ZP_LIMIT_RANKS;
     requires kind: kind == ZP_OP_META || kind == ZP_OP_P2P;
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, t, clock_i);
@@ -68,7 +69,7 @@ static int64_t put_hop(int32_t kind, int32_t dtype, int32_t s, int32_t backward,
 
 /* Appends the meta message before an activation, if the slot has an activation and shapes are
  * dynamic. PIPE-6 */
-/*@ requires stage: 0 <= s < 1048576;
+/*@ requires stage: 0 <= s < ZP_LIMIT_RANKS;
     requires room: 0 <= n && n + MetaLen(dynamic, a.backward, a.send_mb, a.recv_mb)
         <= 9223372036854775807 && \valid(ops + (n .. n +
           MetaLen(dynamic, a.backward, a.send_mb, a.recv_mb) - 1));
@@ -103,7 +104,7 @@ static int64_t put_meta(int32_t dynamic, int32_t s, zp_slot a, int64_t t, zp_op 
 /* Ops before the compute of slot t of stage s: meta and grouped exchange with the slot's one
  * neighbour. s is 0..2^20-1; ops has room for them, with clocks after those so far. PIPE-3,
  * PIPE-6 */
-/*@ requires stage: 0 <= s < 1048576;
+/*@ requires stage: 0 <= s < ZP_LIMIT_RANKS;
     requires room: 0 <= n && n + ExchangeLen(dynamic, a.backward, a.send_mb, a.recv_mb)
         <= 9223372036854775807 && \valid(ops + (n .. n +
           ExchangeLen(dynamic, a.backward, a.send_mb, a.recv_mb) - 1));
@@ -162,7 +163,7 @@ static int64_t put_local(int32_t kind, int64_t mb, int32_t slot, int64_t t, int6
 }
 
 /* The activation slot of micro-batch mb on stage s. S and M are 1..2^20, s is 0..S-1. PIPE-4 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576;
+/*@ requires sizes: 1 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES;
     requires stage: 0 <= s < S;
     requires mb: 0 <= mb < M;
     terminates \true; exits \false;
@@ -280,7 +281,7 @@ static int64_t put_run(int32_t loads, int32_t backward, int64_t mb, int32_t plac
 
 /* Appends the computation of stage s in slot t, described by a. S and M are 1..2^20, s is 0..S-1;
  * ops has room, with clocks after those so far. PIPE-2 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576 && 0 <= s < S;
+/*@ requires sizes: 1 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES && 0 <= s < S;
     requires slot: SlotIs(a, S, M, s, t);
     requires room: 0 <= n && n + ComputeLen(S, M, s, t) <= 9223372036854775807 &&
         \valid(ops + (n .. n + ComputeLen(S, M, s, t) - 1));
@@ -311,7 +312,7 @@ static int64_t put_compute(int32_t S, int64_t M, int32_t s, zp_slot a, int64_t t
 
 /* Appends the ops of slot t of stage s, described by a, without its gradients. S and M are 1..2^20,
  * s is 0..S-1; ops has room, with clocks after those so far. PIPE-2, PIPE-3 */
-/*@ requires sizes: 1 <= S <= 1048576 && 1 <= M <= 1048576 && 0 <= s < S;
+/*@ requires sizes: 1 <= S <= ZP_LIMIT_RANKS && 1 <= M <= ZP_LIMIT_MICRO_BATCHES && 0 <= s < S;
     requires slot: SlotIs(a, S, M, s, t);
     requires room: 0 <= n && n + HeadLen(S, M, s, dynamic, t) <= 9223372036854775807 &&
         \valid(ops + (n .. n + HeadLen(S, M, s, dynamic, t) - 1));
@@ -356,7 +357,7 @@ int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a,
           lay->stage, cfg->dynamic_shapes, t), lay->spot,
         lay->n_params); */
   n = put_head(cfg->dynamic_shapes, cfg->pp, cfg->micro_batches, lay->stage, a, t, ops, n);
-  //@ assert later: Clocked(ops, n, t, 4398046511104);
+  //@ assert later: Clocked(ops, n, t, ZP_CLOCK_STRIDE);
   //@ assert scalars: SameScalars{Pre,Here}(cfg);
   //@ assert entries: KeptEntries{Pre,Here}(cfg);
   //@ assert stage: KeptStage{Pre,Here}(lay);

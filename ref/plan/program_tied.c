@@ -1,4 +1,5 @@
 /* Sums of tied keys, and means. spec: TIE-1, RED-4, STAT-2 */
+#include "../../spec/acsl/bounds.h"
 #include "step_internal.h"
 
 #include "../../spec/acsl/kept_lemmas.h"
@@ -36,8 +37,8 @@ static int32_t tied_flat(const zp_flat *flat, int32_t flats, int32_t key)
 /* The op that sums bucket b of tied key `key`, whose flat group is f, with number k on this stage.
  * f must be a flat group and b one of its buckets. TIE-1, RED-4 */
 /*@ requires flat: FlatFits(f);
-    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
-    requires bucket: BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
+    requires config: 0 <= key < ZP_LIMIT_TIED && 0 <= stage <= 2 && 0 <= reduce <= 1;
+    requires bucket: BucketOf(f.numel, f.capacity, b) && b < ZP_LIMIT_ELEMENTS;
     terminates \true; exits \false;
     assigns \nothing;
     ensures kind: \result.kind == ZP_OP_ALL_REDUCE && \result.what == ZP_WHAT_TIED;
@@ -67,8 +68,8 @@ static zp_op tied_op(zp_flat f, int32_t stage, int32_t reduce, int32_t key, int3
 /* Appends the sum of bucket b. f must be a flat group and b one of its buckets; ops has room for
  * one more, with a clock after those so far. TIE-1 */
 /*@ requires flat: FlatFits(f);
-    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
-    requires bucket: BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
+    requires config: 0 <= key < ZP_LIMIT_TIED && 0 <= stage <= 2 && 0 <= reduce <= 1;
+    requires bucket: BucketOf(f.numel, f.capacity, b) && b < ZP_LIMIT_ELEMENTS;
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, t, SumClock(key, b));
     terminates \true; exits \false;
@@ -97,8 +98,9 @@ static int64_t put_tied_bucket(zp_flat f, int32_t stage, int32_t reduce, int32_t
  * on this stage. f must be a flat group; ops has room for them, with clocks after those so far.
  * TIE-1 */
 /*@ requires flat: FlatFits(f) && buckets == Buckets(f.numel, f.capacity);
-    requires config: 0 <= key < 1024 && 0 <= stage <= 2 && 0 <= reduce <= 1;
-    requires room: 0 <= buckets <= 1099511627776 && 0 <= n && n + buckets <= 9223372036854775807 &&
+    requires config: 0 <= key < ZP_LIMIT_TIED && 0 <= stage <= 2 && 0 <= reduce <= 1;
+    requires room: 0 <= buckets <= ZP_LIMIT_ELEMENTS && 0 <= n &&
+        n + buckets <= 9223372036854775807 &&
         \valid(ops + (n .. n + buckets - 1));
     requires clock: Clocked(ops, n, t, SumClock(key, 0));
     terminates \true; exits \false;
@@ -147,7 +149,7 @@ static int64_t put_tied_flat(zp_flat f, int64_t buckets, int32_t stage, int32_t 
 /* Appends the sums of tied key `key`, if this stage holds it. a must describe the stage; ops has
  * room for them, with clocks after those so far, and does not overlap the flat groups. TIE-1 */
 /*@ requires tail: TailOk(a);
-    requires key: 0 <= key < 1024;
+    requires key: 0 <= key < ZP_LIMIT_TIED;
     requires room: 0 <= n && n + KeyLen(a.flat, a.flats, key) <= 9223372036854775807 &&
         \valid(ops + (n .. n + KeyLen(a.flat, a.flats, key) - 1));
     requires clear: ClearOfFlats(ops + n, KeyLen(a.flat, a.flats, key), a.flat, a.flats);
@@ -223,7 +225,7 @@ int64_t zp_put_tied(zp_tail a, int64_t t, zp_op *ops, int64_t n)
 
 /* Appends the op that divides and counts bucket b of flat group k. ops has room for one more, with
  * a clock after those so far. STAT-2 */
-/*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776;
+/*@ requires range: 0 <= k < ZP_LIMIT_ENTRIES && 0 <= b < ZP_LIMIT_ELEMENTS;
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, t, SumClock(k, b));
     terminates \true; exits \false;
@@ -244,7 +246,7 @@ static int64_t put_mean(int32_t k, int64_t b, int64_t t, zp_op *ops, int64_t n)
 
 /* Appends the same for the first `buckets` buckets of flat group k. ops has room for an op each,
  * with clocks after those so far. STAT-2 */
-/*@ requires range: 0 <= k < 65536 && 0 <= buckets <= 1099511627776;
+/*@ requires range: 0 <= k < ZP_LIMIT_ENTRIES && 0 <= buckets <= ZP_LIMIT_ELEMENTS;
     requires room: 0 <= n && n + buckets <= 9223372036854775807 &&
         \valid(ops + (n .. n + buckets - 1));
     requires clock: Clocked(ops, n, t, SumClock(k, 0));

@@ -1,4 +1,5 @@
 /* Updates of the shards, and gathers of the parameters. spec: STEP-7, STEP-8 */
+#include "../../spec/acsl/bounds.h"
 #include "step_internal.h"
 
 #include "../../spec/acsl/kept_lemmas.h"
@@ -16,7 +17,7 @@
 
 /* Appends the update of the shard of bucket b of flat group k. ops has room for one more, with a
  * clock after those so far. STEP-7 */
-/*@ requires range: 0 <= k < 65536 && 0 <= b < 1099511627776 &&
+/*@ requires range: 0 <= k < ZP_LIMIT_ENTRIES && 0 <= b < ZP_LIMIT_ELEMENTS &&
         0 <= clock < 1152921504606846976;
     requires room: 0 <= n < 9223372036854775807 && \valid(ops + n);
     requires clock: Clocked(ops, n, t, clock);
@@ -43,7 +44,8 @@ static int64_t put_shard(int32_t k, int64_t b, int64_t t, int64_t clock, zp_op *
  * STEP-8 */
 /*@ requires flat: FlatFits(f);
     requires config: 0 <= stage <= 2 && 0 <= dtype <= 2;
-    requires bucket: 0 <= k < 65536 && BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
+    requires bucket: 0 <= k < ZP_LIMIT_ENTRIES && BucketOf(f.numel, f.capacity, b) &&
+        b < ZP_LIMIT_ELEMENTS;
     requires room: 0 <= n <= 9223372036854775806 && (0 < stage ==> \valid(ops + n));
     requires range: 0 <= clock < 1152921504606846976;
     requires clock: Clocked(ops, n, t, clock);
@@ -76,7 +78,8 @@ static int64_t put_gather(zp_flat f, int32_t stage, int32_t dtype, int32_t k, in
  * group and b one of its buckets; ops has room, with clocks after those so far. STEP-7, STEP-8 */
 /*@ requires flat: FlatFits(f);
     requires config: 0 <= stage <= 2 && 0 <= dtype <= 2;
-    requires bucket: 0 <= k < 65536 && BucketOf(f.numel, f.capacity, b) && b < 1099511627776;
+    requires bucket: 0 <= k < ZP_LIMIT_ENTRIES && BucketOf(f.numel, f.capacity, b) &&
+        b < ZP_LIMIT_ELEMENTS;
     requires room: 0 <= n <= 9223372036854775805 &&
         \valid(ops + (n .. n + UpdateLen(stage, 1) - 1));
     requires range: 0 <= clock < 1152921504606846975;
@@ -112,7 +115,7 @@ static int64_t put_update_bucket(zp_flat f, int32_t stage, int32_t dtype, int32_
  * clocks after those so far. STEP-7, STEP-8 */
 /*@ requires flat: FlatFits(f);
     requires config: 0 <= stage <= 2 && 0 <= dtype <= 2;
-    requires range: 0 <= k < 65536 && 0 <= buckets <= 1099511627776 &&
+    requires range: 0 <= k < ZP_LIMIT_ENTRIES && 0 <= buckets <= ZP_LIMIT_ELEMENTS &&
         (buckets == 0 || buckets == Buckets(f.numel, f.capacity));
     requires room: 0 <= n && n + UpdateLen(stage, buckets) <= 9223372036854775805 &&
         \valid(ops + (n .. n + UpdateLen(stage, buckets) - 1));
@@ -123,7 +126,7 @@ static int64_t put_update_bucket(zp_flat f, int32_t stage, int32_t dtype, int32_
     ensures length: \result == n + UpdateLen(stage, buckets);
     ensures ops: UpdateOps(ops, n, \result, f.group, f.numel, f.capacity, f.members, f.align,
         stage, dtype, k, t, clock, buckets);
-    ensures clock: Clocked(ops, \result, t, clock + 4398046511104);
+    ensures clock: Clocked(ops, \result, t, clock + ZP_CLOCK_STRIDE);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (0 < stage && g == f.group && d != 0 ?
           Gathers(LedgerOf{Pre}(ops, n, g, key, d), dtype, f.numel, f.capacity, f.members,

@@ -1,5 +1,6 @@
 /* spec: PART-2, PART-9 */
 #include "segment.h"
+#include "../../spec/acsl/bounds.h"
 
 #include "../../spec/acsl/layout_lemmas.h"
 
@@ -10,7 +11,7 @@
 /* The part of entry `param` in the non-empty range lo … hi-1; the entry begins at `start` in its
  * flat group. count is 0 if the part is empty. */
 /*@ requires range: 0 <= lo < hi <= 4611686018427387904;
-    requires entry: 0 <= start <= 1099511627776 && 0 <= numel <= 1099511627776;
+    requires entry: 0 <= start <= ZP_LIMIT_ELEMENTS && 0 <= numel <= ZP_LIMIT_ELEMENTS;
     terminates \true; exits \false;
     assigns \nothing;
     ensures entry: \result.param == param && 0 <= \result.count;

@@ -5,6 +5,7 @@
 #ifndef ZP_PLAN_STEP_INTERNAL_H
 #define ZP_PLAN_STEP_INTERNAL_H
 
+#include "../../spec/acsl/bounds.h"
 #include "op.h"
 
 /* One entry's gradient of micro-batch mb, which arrives in slot t, with all inputs of its ops. */
@@ -24,18 +25,19 @@ typedef struct zp_arrival {
  * entry is trained. ops has room for its ops, with clocks after those so far, and does not overlap
  * configuration or layout. RED-3 */
 /*@ requires config: \valid_read(cfg) && 0 <= cfg->stage <= 2 && 0 <= cfg->reduce <= 1 &&
-        0 <= cfg->precision <= 2 && 1 <= cfg->micro_batches <= 1048576;
-    requires entry: 0 <= i < lay->n_params <= 65536 && 0 <= lay->first_param &&
-        lay->first_param + lay->n_params <= cfg->n_params <= 65536 && EntryFits(cfg, lay, i);
+        0 <= cfg->precision <= 2 && 1 <= cfg->micro_batches <= ZP_LIMIT_MICRO_BATCHES;
+    requires entry: 0 <= i < lay->n_params <= ZP_LIMIT_ENTRIES && 0 <= lay->first_param &&
+        lay->first_param + lay->n_params <= cfg->n_params <= ZP_LIMIT_ENTRIES && EntryFits(cfg,
+        lay, i);
     requires readable: Readable(cfg) && ReadableLayout(lay);
     requires mb: 0 <= mb < cfg->micro_batches;
     requires room: 0 <= n && n + RawLen(cfg, lay, i, ReducesOn(cfg, mb)) <= 9223372036854775807 &&
         \valid(ops + (n .. n + RawLen(cfg, lay, i, ReducesOn(cfg, mb)) - 1));
-    requires clock: Clocked(ops, n, t, (lay->n_params - i) * 4398046511104);
+    requires clock: Clocked(ops, n, t, (lay->n_params - i) * ZP_CLOCK_STRIDE);
     terminates \true; exits \false;
     assigns ops[n .. n + RawLen(cfg, lay, i, ReducesOn(cfg, mb)) - 1];
     ensures length: \result == n + RawLen{Pre}(cfg, lay, i, ReducesOn{Pre}(cfg, mb));
-    ensures clock: Clocked(ops, \result, t, (\old(lay->n_params) - i + 1) * 4398046511104);
+    ensures clock: Clocked(ops, \result, t, (\old(lay->n_params) - i + 1) * ZP_CLOCK_STRIDE);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (ReducesOn{Pre}(cfg, mb) == 0 ?
           LedgerOf{Pre}(ops, n, g, key, d) :
@@ -82,7 +84,7 @@ int64_t zp_put_one(const zp_config *cfg, const zp_layout *lay, int32_t i, int64_
     ensures length: \result == n + SlotHead{Pre}(cfg, lay, t);
     ensures ops: SlotOps{Pre,Post}(ops, n, cfg, lay, t);
     ensures stays: SameOps{Pre,Post}(ops, n);
-    ensures clock: Clocked(ops, \result, t, 4398046511104);
+    ensures clock: Clocked(ops, \result, t, ZP_CLOCK_STRIDE);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == LedgerOf{Pre}(ops, n, g, key, d);
     ensures links: \forall integer peer; LinkOf(ops, \result, peer) ==
@@ -105,12 +107,12 @@ int64_t zp_put_stage_head(const zp_config *cfg, const zp_layout *lay, zp_slot a,
         \valid(ops + (n .. n + RawLen(cfg, lay, i, ReducesOn(cfg, mb)) - 1));
     requires clear: StepClear(ops + n, RawLen(cfg, lay, i, ReducesOn(cfg, mb)), cfg, cfg->params,
         cfg->n_params, lay, lay->flat, lay->n_flats, lay->spot, lay->n_params);
-    requires clock: Clocked(ops, n, t, (lay->n_params - i) * 4398046511104);
+    requires clock: Clocked(ops, n, t, (lay->n_params - i) * ZP_CLOCK_STRIDE);
     terminates \true; exits \false;
     assigns ops[n .. n + RawLen(cfg, lay, i, ReducesOn(cfg, mb)) - 1];
     ensures kept: StepKept{Pre,Post}(cfg, lay);
     ensures length: \result == n + RawLen{Pre}(cfg, lay, i, ReducesOn{Pre}(cfg, mb));
-    ensures clock: Clocked(ops, \result, t, (\old(lay->n_params) - i + 1) * 4398046511104);
+    ensures clock: Clocked(ops, \result, t, (\old(lay->n_params) - i + 1) * ZP_CLOCK_STRIDE);
     ensures ledger: \forall integer g, key, d; HasLedger(g) ==>
         LedgerOf(ops, \result, g, key, d) == (ReducesOn{Pre}(cfg, mb) == 0 ?
           LedgerOf{Pre}(ops, n, g, key, d) :
@@ -165,7 +167,8 @@ typedef struct zp_tail {
 } zp_tail;
 
 /*@ predicate TailOk{L}(zp_tail a) =
-      0 <= a.flats <= 65536 && 0 <= a.keys <= 1024 && 0 <= a.stage <= 2 && 0 <= a.reduce <= 1 &&
+      0 <= a.flats <= ZP_LIMIT_ENTRIES && 0 <= a.keys <= ZP_LIMIT_TIED && 0 <= a.stage <= 2 &&
+      0 <= a.reduce <= 1 &&
       0 <= a.precision <= 2 && (0 < a.flats ==> \valid_read(a.flat + (0 .. a.flats - 1))) &&
       FlatsFine(a.flat, a.flats); */
 
@@ -175,7 +178,7 @@ typedef struct zp_tail {
     terminates \true; exits \false;
     assigns \nothing;
     ensures held: \result == HeldOf(f);
-    ensures range: 0 <= \result <= 1099511627776; */
+    ensures range: 0 <= \result <= ZP_LIMIT_ELEMENTS; */
 int64_t zp_held_buckets(const zp_flat *f);
 
 /* Appends the sums of tied entries over the stages that hold them, key by key. a must describe the

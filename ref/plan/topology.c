@@ -1,11 +1,13 @@
 /* spec: TOPO-1 … TOPO-5 */
 #include "topology.h"
+#include "../../spec/acsl/bounds.h"
 
 #include "../../spec/acsl/topology_lemmas.h"
 
 /* x·m + y for 0 <= x and 0 <= y < m or y = 0, if the result is at most 2^20. TOPO-1 */
-/*@ requires range: 0 <= x <= 1048576 && 1 <= m <= 1048576 && 0 <= y <= 1048576;
-    requires fits: Mix(x, m, y) <= 1048576;
+/*@ requires range: 0 <= x <= ZP_LIMIT_RANKS && 1 <= m <= ZP_LIMIT_RANKS &&
+    0 <= y <= ZP_LIMIT_RANKS;
+    requires fits: Mix(x, m, y) <= ZP_LIMIT_RANKS;
     terminates \true;
     exits \false;
     assigns \nothing;
@@ -33,7 +35,7 @@ zp_coord zp_coord_of(const zp_config *cfg, int32_t rank)
 int32_t zp_rank_of(const zp_config *cfg, zp_coord at)
 {
   /*@ assert pair: 0 <= Mix(at.pp, cfg->dp, at.dp) < Mix(cfg->pp, cfg->dp, 0) <= World(cfg) &&
-        World(cfg) <= 1048576; */
+        World(cfg) <= ZP_LIMIT_RANKS; */
   //@ assert rank: 0 <= Rank(cfg, at.pp, at.dp, at.tp) < World(cfg);
   return mix(mix(at.pp, cfg->dp, at.dp), cfg->tp, at.tp);
 }

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "../../spec/acsl/bounds.h"
 #include "config.h"
 
 typedef enum zp_group {
@@ -31,7 +32,7 @@ typedef struct zp_coord {
     assigns \nothing;
     ensures world: \result == World(cfg);
     ensures product: \result == cfg->pp * cfg->dp * cfg->tp;
-    ensures range: 1 <= \result <= 1048576; */
+    ensures range: 1 <= \result <= ZP_LIMIT_RANKS; */
 int32_t zp_world(const zp_config *cfg);
 
 /* Coordinates of rank 0 <= rank < world. cfg is valid and readable. spec: TOPO-1 */

@@ -3,24 +3,28 @@
 #ifndef ZP_SPEC_ACSL_CONFIG_H
 #define ZP_SPEC_ACSL_CONFIG_H
 
+#include "bounds.h"
+
 /*@ // LIM-1, LIM-2
     predicate ValidTopology(integer pp, integer dp, integer tp, integer ep) =
-      1 <= pp && 1 <= dp && 1 <= tp && pp * dp * tp <= 1048576 && 1 <= ep <= dp && dp % ep == 0;
+      1 <= pp && 1 <= dp && 1 <= tp && pp * dp * tp <= ZP_LIMIT_RANKS && 1 <= ep <= dp &&
+      dp % ep == 0;
 
     // LIM-3, LIM-4, LIM-7
     predicate ValidSwitches{L}(zp_config *c) =
       0 <= c->stage <= 2 && 0 <= c->reduce <= 1 && 0 <= c->precision <= 2 &&
-      0 <= c->dynamic_shapes <= 1 && 1 <= c->optgroups <= 256 && 0 <= c->tied_keys <= 1024 &&
-      0 <= c->n_params <= 65536;
+      0 <= c->dynamic_shapes <= 1 && 1 <= c->optgroups <= 256 &&
+      0 <= c->tied_keys <= ZP_LIMIT_TIED &&
+      0 <= c->n_params <= ZP_LIMIT_ENTRIES;
 
     // LIM-5, LIM-6
     predicate ValidAmounts{L}(zp_config *c) =
-      1 <= c->micro_batches <= 1048576 && c->dp * c->micro_batches <= 1073741824 &&
-      1 <= c->bucket <= 1099511627776 && 1 <= c->align <= 4096;
+      1 <= c->micro_batches <= ZP_LIMIT_MICRO_BATCHES && c->dp * c->micro_batches <= 1073741824 &&
+      1 <= c->bucket <= ZP_LIMIT_ELEMENTS && 1 <= c->align <= ZP_LIMIT_ALIGN;
 
     // LIM-7
     predicate ValidEntry{L}(zp_config *c, integer j) =
-      0 <= c->params[j].numel <= 1099511627776 &&
+      0 <= c->params[j].numel <= ZP_LIMIT_ELEMENTS &&
       (j == 0 ? 0 : c->params[j - 1].stage) <= c->params[j].stage < c->pp &&
       0 <= c->params[j].optgroup < c->optgroups && -1 <= c->params[j].tied < c->tied_keys &&
       0 <= c->params[j].sharded <= 1 && 0 <= c->params[j].expert <= 1 &&
@@ -62,7 +66,7 @@
 
     predicate ValidList{L}(zp_config *c) =
       (\forall integer j; 0 <= j < c->n_params ==> ValidEntry(c, j)) && AllAgree(c, c->n_params) &&
-      TiedEntries(c, c->n_params) <= 1024 && Elements(c, c->n_params) <= 1099511627776;
+      TiedEntries(c, c->n_params) <= ZP_LIMIT_TIED && Elements(c, c->n_params) <= ZP_LIMIT_ELEMENTS;
 
     predicate Valid{L}(zp_config *c) =
       ValidTopology(c->pp, c->dp, c->tp, c->ep) && ValidSwitches(c) && ValidAmounts(c) &&
@@ -106,10 +110,10 @@
       Refusal(r, field, index, value, lo, hi) && (value < lo || hi < value);
 
     predicate ReportedTopology{L}(zp_config *c, zp_refusal r) =
-      Outside(r, ZP_FIELD_PP, -1, c->pp, 1, 1048576) ||
-      Outside(r, ZP_FIELD_DP, -1, c->dp, 1, 1048576) ||
-      Outside(r, ZP_FIELD_TP, -1, c->tp, 1, 1048576) ||
-      Outside(r, ZP_FIELD_RANKS, -1, c->pp * c->dp * c->tp, 1, 1048576) ||
+      Outside(r, ZP_FIELD_PP, -1, c->pp, 1, ZP_LIMIT_RANKS) ||
+      Outside(r, ZP_FIELD_DP, -1, c->dp, 1, ZP_LIMIT_RANKS) ||
+      Outside(r, ZP_FIELD_TP, -1, c->tp, 1, ZP_LIMIT_RANKS) ||
+      Outside(r, ZP_FIELD_RANKS, -1, c->pp * c->dp * c->tp, 1, ZP_LIMIT_RANKS) ||
       Outside(r, ZP_FIELD_EP, -1, c->ep, 1, c->dp) ||
       (Refusal(r, ZP_FIELD_EP, -1, c->ep, 1, c->dp) && 1 <= c->ep && c->dp % c->ep != 0);
 
@@ -119,14 +123,14 @@
       Outside(r, ZP_FIELD_PRECISION, -1, c->precision, 0, 2) ||
       Outside(r, ZP_FIELD_DYNAMIC_SHAPES, -1, c->dynamic_shapes, 0, 1) ||
       Outside(r, ZP_FIELD_OPTGROUPS, -1, c->optgroups, 1, 256) ||
-      Outside(r, ZP_FIELD_TIED_KEYS, -1, c->tied_keys, 0, 1024) ||
-      Outside(r, ZP_FIELD_N_PARAMS, -1, c->n_params, 0, 65536);
+      Outside(r, ZP_FIELD_TIED_KEYS, -1, c->tied_keys, 0, ZP_LIMIT_TIED) ||
+      Outside(r, ZP_FIELD_N_PARAMS, -1, c->n_params, 0, ZP_LIMIT_ENTRIES);
 
     predicate ReportedAmounts{L}(zp_config *c, zp_refusal r) =
-      Outside(r, ZP_FIELD_MICRO_BATCHES, -1, c->micro_batches, 1, 1048576) ||
+      Outside(r, ZP_FIELD_MICRO_BATCHES, -1, c->micro_batches, 1, ZP_LIMIT_MICRO_BATCHES) ||
       Outside(r, ZP_FIELD_CONTRIBUTIONS, -1, c->dp * c->micro_batches, 1, 1073741824) ||
-      Outside(r, ZP_FIELD_BUCKET, -1, c->bucket, 1, 1099511627776) ||
-      Outside(r, ZP_FIELD_ALIGN, -1, c->align, 1, 4096);
+      Outside(r, ZP_FIELD_BUCKET, -1, c->bucket, 1, ZP_LIMIT_ELEMENTS) ||
+      Outside(r, ZP_FIELD_ALIGN, -1, c->align, 1, ZP_LIMIT_ALIGN);
 
     // entry j disagrees with entry i
     predicate ReportedTied{L}(zp_config *c, integer i, integer j, zp_refusal r) =
@@ -141,7 +145,7 @@
       Outside(r, ZP_FIELD_TIED_FP32, j, c->params[j].fp32, c->params[i].fp32, c->params[i].fp32);
 
     predicate ReportedEntry{L}(zp_config *c, integer j, zp_refusal r) =
-      Outside(r, ZP_FIELD_NUMEL, j, c->params[j].numel, 0, 1099511627776) ||
+      Outside(r, ZP_FIELD_NUMEL, j, c->params[j].numel, 0, ZP_LIMIT_ELEMENTS) ||
       Outside(r, ZP_FIELD_PARAM_STAGE, j, c->params[j].stage,
               j == 0 ? 0 : c->params[j - 1].stage, c->pp - 1) ||
       Outside(r, ZP_FIELD_OPTGROUP, j, c->params[j].optgroup, 0, c->optgroups - 1) ||
@@ -157,8 +161,8 @@
     predicate ReportedList{L}(zp_config *c, zp_refusal r) =
       0 <= r.index < c->n_params &&
       (ReportedEntry(c, r.index, r) ||
-       Outside(r, ZP_FIELD_TIED_ENTRIES, r.index, TiedEntries(c, r.index + 1), 0, 1024) ||
-       Outside(r, ZP_FIELD_ELEMENTS, r.index, Elements(c, r.index + 1), 0, 1099511627776));
+       Outside(r, ZP_FIELD_TIED_ENTRIES, r.index, TiedEntries(c, r.index + 1), 0, ZP_LIMIT_TIED) ||
+       Outside(r, ZP_FIELD_ELEMENTS, r.index, Elements(c, r.index + 1), 0, ZP_LIMIT_ELEMENTS));
 
     predicate Reported{L}(zp_config *c, zp_refusal r) =
       ReportedTopology(c, r) || ReportedSwitches(c, r) || ReportedAmounts(c, r) ||
@@ -166,7 +170,8 @@
 */
 
 /*@ lemma ValidTopology_Bounds: \forall integer pp, dp, tp, ep; ValidTopology(pp, dp, tp, ep) ==>
-      pp <= 1048576 && dp <= 1048576 && tp <= 1048576 && ep <= 1048576 &&
-      pp * dp <= 1048576 && dp * tp <= 1048576 && tp * ep <= 1048576; */
+      pp <= ZP_LIMIT_RANKS && dp <= ZP_LIMIT_RANKS && tp <= ZP_LIMIT_RANKS &&
+      ep <= ZP_LIMIT_RANKS &&
+      pp * dp <= ZP_LIMIT_RANKS && dp * tp <= ZP_LIMIT_RANKS && tp * ep <= ZP_LIMIT_RANKS; */
 
 #endif

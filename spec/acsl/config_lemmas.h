@@ -2,20 +2,21 @@
 #ifndef ZP_SPEC_ACSL_CONFIG_LEMMAS_H
 #define ZP_SPEC_ACSL_CONFIG_LEMMAS_H
 
+#include "bounds.h"
 #include "config.h"
 
 /*@
     lemma Copies_Range: \forall integer sharded, expert, pp, dp, tp, ep;
-      ValidTopology(pp, dp, tp, ep) ==> 1 <= Copies(sharded, expert, tp, ep) <= 1048576;
+      ValidTopology(pp, dp, tp, ep) ==> 1 <= Copies(sharded, expert, tp, ep) <= ZP_LIMIT_RANKS;
     lemma Together_Range: \forall integer numel, copies;
-      0 <= numel <= 1099511627776 && 1 <= copies <= 1048576 ==>
+      0 <= numel <= ZP_LIMIT_ELEMENTS && 1 <= copies <= ZP_LIMIT_RANKS ==>
       0 <= Together(numel, copies) <= 1152921504606846976;
     lemma HeldElements_Range{L}: \forall zp_config *c, integer j;
-      ValidTopology(c->pp, c->dp, c->tp, c->ep) && 0 <= c->params[j].numel <= 1099511627776 ==>
+      ValidTopology(c->pp, c->dp, c->tp, c->ep) && 0 <= c->params[j].numel <= ZP_LIMIT_ELEMENTS ==>
       0 <= HeldElements(c, j) <= 1152921504606846976;
     lemma Elements_Monotone{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer m;
       0 <= m <= n && ValidTopology(c->pp, c->dp, c->tp, c->ep) &&
-      (\forall integer j; 0 <= j < n ==> 0 <= c->params[j].numel <= 1099511627776) ==>
+      (\forall integer j; 0 <= j < n ==> 0 <= c->params[j].numel <= ZP_LIMIT_ELEMENTS) ==>
       Elements(c, m) <= Elements(c, n);
     lemma TiedEntries_Monotone{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer m;
       0 <= m <= n ==> TiedEntries(c, m) <= TiedEntries(c, n);

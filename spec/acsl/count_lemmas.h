@@ -2,6 +2,8 @@
 #ifndef ZP_SPEC_ACSL_COUNT_LEMMAS_H
 #define ZP_SPEC_ACSL_COUNT_LEMMAS_H
 
+#include "bounds.h"
+
 /*@ // x[a … a+n-1] are elements of entry j's copy from element o on
     predicate RunIs{L}(uint32_t *x, integer a, integer n, integer j, integer t, integer z,
         integer o) =
@@ -87,8 +89,8 @@
           Overlap(lo, hi, lay->spot[i].start, c->params[lay->first_param + i].numel) : 0);
     predicate EntryGood{L}(zp_config *c, zp_layout *lay, integer i, integer k) =
       0 <= lay->first_param + i < c->n_params &&
-      (lay->spot[i].flat == k ==> 0 <= lay->spot[i].start <= 1099511627776 &&
-        0 <= c->params[lay->first_param + i].numel <= 1099511627776);
+      (lay->spot[i].flat == k ==> 0 <= lay->spot[i].start <= ZP_LIMIT_ELEMENTS &&
+        0 <= c->params[lay->first_param + i].numel <= ZP_LIMIT_ELEMENTS);
     predicate EntryStands{L}(zp_config *c, zp_layout *lay, integer i, integer n, integer k,
         integer lo, integer hi) =
       EntryGood(c, lay, i, k) && EntryAdds(c, lay, i, n, k, lo, hi) &&

@@ -3,8 +3,10 @@
 #ifndef ZP_SPEC_ACSL_HOME_CODE_H
 #define ZP_SPEC_ACSL_HOME_CODE_H
 
+#include "bounds.h"
+
 /*@ predicate UnitFacts(integer d, integer a) = 1 <= d * a <= 4294967296;
-    lemma Unit_Facts: \forall integer d, a; 1 <= d <= 1048576 && 1 <= a <= 4096 ==>
+    lemma Unit_Facts: \forall integer d, a; 1 <= d <= ZP_LIMIT_RANKS && 1 <= a <= ZP_LIMIT_ALIGN ==>
       UnitFacts(d, a);
 
     predicate RoundFacts(integer x, integer m) = x <= (x + m - 1) / m * m <= x + m - 1;

@@ -4,6 +4,8 @@
 #ifndef ZP_SPEC_ACSL_HOME_LEMMAS_H
 #define ZP_SPEC_ACSL_HOME_LEMMAS_H
 
+#include "bounds.h"
+
 /* Division. */
 /*@ lemma Cut_Next: \forall integer x, m; 0 <= x && 0 < m ==>
       Mix(x / m + 1, m, x % m) == x + m && (x + m) / m == x / m + 1;
@@ -117,7 +119,8 @@
 
 /* The same in the terms of the code. */
 /*@ lemma Cut_Times: \forall integer x, m; 0 <= x && 0 < m ==> 0 <= x / m * m <= x;
-    lemma Cut_UnitRange: \forall integer d, a; 1 <= d <= 1048576 && 1 <= a <= 4096 ==>
+    lemma Cut_UnitRange: \forall integer d, a; 1 <= d <= ZP_LIMIT_RANKS &&
+        1 <= a <= ZP_LIMIT_ALIGN ==>
       1 <= d * a <= 4294967296;
     lemma CutBucket_Few: \forall integer n, c; 0 <= n && 1 <= c ==> 0 <= Buckets(n, c) <= n;
     lemma CutBucket_From: \forall integer n, c, b; 0 <= n && 1 <= c && 0 <= b && b * c < n ==>

@@ -6,6 +6,8 @@
 #ifndef ZP_SPEC_ACSL_INIT_SAVE_H
 #define ZP_SPEC_ACSL_INIT_SAVE_H
 
+#include "bounds.h"
+
 /* ---- Entries and keys ---- */
 
 /* The configuration is equal at two points. Each field is listed separately, so that provers find
@@ -107,7 +109,7 @@
 /* The facts about a layout that INIT, SAVE and LOAD use; they follow from LayoutOf. */
 /*@ predicate StageLayout{L}(zp_config *c, zp_layout *lay) =
       0 <= lay->stage < c->pp && 0 <= lay->first_param && 0 <= lay->n_params &&
-      lay->first_param + lay->n_params <= c->n_params && 0 <= lay->n_flats <= 65536 &&
+      lay->first_param + lay->n_params <= c->n_params && 0 <= lay->n_flats <= ZP_LIMIT_ENTRIES &&
       (\forall integer j; 0 <= j < c->n_params ==> (c->params[j].stage == lay->stage <==>
           lay->first_param <= j < lay->first_param + lay->n_params)) &&
       (\forall integer k; 0 <= k < lay->n_flats ==> FlatOk(lay->flat + k)) &&
@@ -186,7 +188,7 @@
 
 /* CKPT-1: the gathers of the first b buckets of flat group k: master, moment 1, moment 2 of each.
  * n, cap, d, a: the flat group's elements, capacity, members and alignment. */
-/*@ logic integer SaveClock(integer k, integer b) = k * 8796093022208 + 6 * b;
+/*@ logic integer SaveClock(integer k, integer b) = k * ZP_SAVE_STRIDE + 6 * b;
     logic trace SaveState(trace t, integer clock, integer state, integer part) =
       Snoc(t, ZP_OP_GATHER, ZP_WHAT_MASTER + state, -1, part, ZP_F32, ZP_RED_NONE, 0, 0,
         clock + 2 * state);

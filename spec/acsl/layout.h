@@ -6,8 +6,11 @@
 #ifndef ZP_SPEC_ACSL_LAYOUT_H
 #define ZP_SPEC_ACSL_LAYOUT_H
 
+#include "bounds.h"
+
 /*@ predicate FlatOk{L}(zp_flat *f) =
-      1 <= f->members <= 1048576 && 1 <= f->align <= 4096 && 0 <= f->numel <= 1099511627776 &&
+      1 <= f->members <= ZP_LIMIT_RANKS && 1 <= f->align <= ZP_LIMIT_ALIGN &&
+      0 <= f->numel <= ZP_LIMIT_ELEMENTS &&
       1 <= f->capacity <= 1103806595072 &&
       WholeUnits(f->capacity, f->members, f->align); */
 
@@ -123,7 +126,7 @@
       (f->group == ZP_GROUP_DP && f->members == c->dp ||
        f->group == ZP_GROUP_EDP && f->members == c->dp / c->ep) &&
       -1 <= f->tied < c->tied_keys && 0 <= f->optgroup < c->optgroups && 0 <= f->fp32 <= 1 &&
-      0 <= f->holder <= k && 0 <= f->use <= 65536 && (f->use == 0 <==> f->holder == k) &&
+      0 <= f->holder <= k && 0 <= f->use <= ZP_LIMIT_ENTRIES && (f->use == 0 <==> f->holder == k) &&
       (f->tied < 0 ==> f->use == 0) && (0 <= f->tied ==> f->group == ZP_GROUP_DP);
 
     // Entry j, whose backward index is x = e-1-j, lies in flat group k from element `start` on: the
@@ -141,7 +144,7 @@
     predicate LayoutRange{L}(zp_config *c, zp_layout *lay) =
       0 <= lay->first_param && 0 <= lay->n_params &&
       lay->first_param + lay->n_params <= c->n_params &&
-      0 <= lay->n_flats <= lay->n_params <= 65536;
+      0 <= lay->n_flats <= lay->n_params <= ZP_LIMIT_ENTRIES;
 
     predicate EntryMine{L}(zp_config *c, zp_layout *lay, integer j) =
       c->params[j].stage == lay->stage <==>

@@ -3,14 +3,16 @@
 #ifndef ZP_SPEC_ACSL_LAYOUT_GOOD_H
 #define ZP_SPEC_ACSL_LAYOUT_GOOD_H
 
+#include "bounds.h"
+
 /*@ lemma Quotient_Range: \forall integer d, e; 1 <= e <= d ==> 1 <= d / e <= d;
     lemma Members_Range{L}: \forall zp_config *c, integer j;
-      Valid(c) && 0 <= j < c->n_params ==> 1 <= MembersOf(c, j) <= 1048576;
+      Valid(c) && 0 <= j < c->n_params ==> 1 <= MembersOf(c, j) <= ZP_LIMIT_RANKS;
     lemma RoundUp_Again: \forall integer x, m; 0 <= x && 0 < m ==> Multiple(RoundUp(x, m), m);
-    lemma Unit_Range: \forall integer d, a; 1 <= d <= 1048576 && 1 <= a <= 4096 ==>
+    lemma Unit_Range: \forall integer d, a; 1 <= d <= ZP_LIMIT_RANKS && 1 <= a <= ZP_LIMIT_ALIGN ==>
       1 <= d * a <= 4294967296;
     lemma Capacity_Good: \forall integer bucket, d, a;
-      1 <= bucket <= 1099511627776 && 1 <= d <= 1048576 && 1 <= a <= 4096 ==>
+      1 <= bucket <= ZP_LIMIT_ELEMENTS && 1 <= d <= ZP_LIMIT_RANKS && 1 <= a <= ZP_LIMIT_ALIGN ==>
       1 <= Capacity(bucket, d, a) <= 1103806595072 && WholeUnits(Capacity(bucket, d, a), d, a);
     lemma FlatIs_Ok{L}: \forall zp_config *c, integer e, x, j, k, zp_flat *f;
       Valid(c) && 0 <= x <= e <= c->n_params && 0 <= j < e &&
@@ -64,8 +66,8 @@
       FlatIs{L,L}(c, e, Opener(c, e, x, FlatOf(c, e, j)), FlatNumel(c, e, x, FlatOf(c, e, j)),
         f) ==> SpotLike(c, e, j, FlatOf(c, e, j), StartOf(c, e, j), f);
     lemma Stage_Range{L}: \forall zp_config *c, integer s; Valid(c) ==>
-      0 <= StageFirst(c, s) <= StageEnd(c, s) <= c->n_params <= 65536;
-    predicate StageOk{L}(zp_config *c, integer j) = 0 <= c->params[j].stage <= 1048576;
+      0 <= StageFirst(c, s) <= StageEnd(c, s) <= c->n_params <= ZP_LIMIT_ENTRIES;
+    predicate StageOk{L}(zp_config *c, integer j) = 0 <= c->params[j].stage <= ZP_LIMIT_RANKS;
     lemma Stage_Ok{L}: \forall integer j; 0 <= j ==> \forall zp_config *c;
       Valid(c) && j < c->n_params ==> ValidEntry(c, j) && StageOk(c, j);
     lemma Stage_Mine{L}: \forall zp_config *c, integer s, j; Valid(c) && 0 <= j < c->n_params ==>

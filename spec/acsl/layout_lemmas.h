@@ -3,6 +3,8 @@
 #ifndef ZP_SPEC_ACSL_LAYOUT_LEMMAS_H
 #define ZP_SPEC_ACSL_LAYOUT_LEMMAS_H
 
+#include "bounds.h"
+
 /* Entry p belongs to flat group f. */
 /*@ predicate Takes{L}(zp_flat *f, zp_param *p) =
       f->tied < 0 && f->optgroup == p->optgroup && f->fp32 == p->fp32 &&
@@ -143,8 +145,8 @@
       Valid(c) && x <= e <= c->n_params ==>
       0 <= FlatNumel(c, e, x, k) && FlatNumel(c, e, x, k) + Elements(c, e - x) <= Elements(c, e);
     lemma Elements_Limit{L}: \forall zp_config *c, integer n;
-      Valid(c) && 0 <= n <= c->n_params ==> 0 <= Elements(c, n) <= 1099511627776;
+      Valid(c) && 0 <= n <= c->n_params ==> 0 <= Elements(c, n) <= ZP_LIMIT_ELEMENTS;
     lemma Numel_Limit{L}: \forall zp_config *c, integer e, x, k;
-      Valid(c) && 0 <= x <= e <= c->n_params ==> 0 <= FlatNumel(c, e, x, k) <= 1099511627776; */
+      Valid(c) && 0 <= x <= e <= c->n_params ==> 0 <= FlatNumel(c, e, x, k) <= ZP_LIMIT_ELEMENTS; */
 
 #endif

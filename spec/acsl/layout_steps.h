@@ -3,6 +3,8 @@
 #ifndef ZP_SPEC_ACSL_LAYOUT_STEPS_H
 #define ZP_SPEC_ACSL_LAYOUT_STEPS_H
 
+#include "bounds.h"
+
 /* The result of the entries j … e-1: the number of flat groups, the entry that opens group k, the
  * elements of group k. */
 /*@ logic integer CountFrom{L}(zp_config *c, integer e, integer j) = FlatCount(c, e, e - j);
@@ -48,7 +50,7 @@
     lemma Numel_From{L}: \forall zp_config *c, integer e, j, k; j < e ==>
       NumelFrom(c, e, j, k) == NumelFrom(c, e, j + 1, k) + Brings(c, e, j, k);
     lemma Numel_From_Range{L}: \forall zp_config *c, integer e, j, k;
-      Valid(c) && 0 <= j <= e <= c->n_params ==> 0 <= NumelFrom(c, e, j, k) <= 1099511627776;
+      Valid(c) && 0 <= j <= e <= c->n_params ==> 0 <= NumelFrom(c, e, j, k) <= ZP_LIMIT_ELEMENTS;
     lemma Start_From{L}: \forall zp_config *c, integer e, j; j < e && c->params[j].frozen == 0 ==>
       StartOf(c, e, j) == NumelFrom(c, e, j + 1, FlatOf(c, e, j));
     lemma Step_Frozen{L}: \forall zp_config *c, integer e, j; c->params[j].frozen != 0 ==>

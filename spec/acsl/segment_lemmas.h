@@ -2,12 +2,14 @@
 #ifndef ZP_SPEC_ACSL_SEGMENT_LEMMAS_H
 #define ZP_SPEC_ACSL_SEGMENT_LEMMAS_H
 
+#include "bounds.h"
+
 /*@ // Entry i of the stage, in the walk through flat group k.
     predicate SegmentSpot{L}(zp_config *c, zp_layout *lay, integer i, integer k) =
-      0 <= c->params[lay->first_param + i].numel <= 1099511627776 &&
+      0 <= c->params[lay->first_param + i].numel <= ZP_LIMIT_ELEMENTS &&
       0 <= lay->first_param + i < c->n_params &&
       (lay->spot[i].flat == k ==>
-        0 <= lay->spot[i].start <= 1099511627776 &&
+        0 <= lay->spot[i].start <= ZP_LIMIT_ELEMENTS &&
         Walked(c, lay, i + 1, k) == lay->spot[i].start &&
         Walked(c, lay, i, k) ==
           lay->spot[i].start + c->params[lay->first_param + i].numel) &&
@@ -25,7 +27,7 @@
       Walked(c, lay, i, k) == lay->spot[i].start + c->params[lay->first_param + i].numel;
     lemma Segment_Limit{L}: \forall zp_config *c, zp_layout *lay, integer i, k;
       Planned0(c, lay) && LayoutRange(c, lay) && LayoutHead(c, lay->stage, lay) &&
-      0 <= i <= lay->n_params ==> 0 <= Walked(c, lay, i, k) <= 1099511627776;
+      0 <= i <= lay->n_params ==> 0 <= Walked(c, lay, i, k) <= ZP_LIMIT_ELEMENTS;
     lemma Segment_Spot{L}: \forall zp_config *c, zp_layout *lay, integer i, k;
       Planned0(c, lay) && 0 <= i < lay->n_params && 0 <= k ==>
       LayoutRange(c, lay) && LayoutSpot(c, lay->stage, lay, i) &&

@@ -3,9 +3,12 @@
 #ifndef ZP_SPEC_ACSL_STEP_ARRIVAL_H
 #define ZP_SPEC_ACSL_STEP_ARRIVAL_H
 
+#include "bounds.h"
+
 /*@ predicate ArrivalOk(zp_arrival a) =
       FlatFits(a.flat) && 0 <= a.stage <= 2 && 0 <= a.reduce <= 1 && 0 <= a.dtype <= 2 &&
-      0 <= a.reduces <= 1 && 0 <= a.from <= a.to <= a.flat.numel && 0 <= a.mb < 1048576 &&
+      0 <= a.reduces <= 1 && 0 <= a.from <= a.to <= a.flat.numel &&
+      0 <= a.mb < ZP_LIMIT_MICRO_BATCHES &&
       0 <= a.clock <= 288230376151711744;
     logic integer ArrivalLen(zp_arrival a) =
       EntryLen(a.flat.numel, a.flat.capacity, a.from, a.to, a.reduces);

@@ -4,6 +4,8 @@
 #ifndef ZP_SPEC_ACSL_STEP_FOLD_H
 #define ZP_SPEC_ACSL_STEP_FOLD_H
 
+#include "bounds.h"
+
 /* ---- How an executor may run the ops lo … hi-1 ---- */
 /*@ // STEP-6: every op of a group is a communication; PlainOps: and a skipped step omits no op.
     predicate Placed{L}(zp_op *ops, integer lo, integer hi) =
@@ -150,10 +152,12 @@
 
     // The planner's requirements on configuration and layout: within the limits.
     predicate StageFits{L}(zp_config *c, zp_layout *lay) =
-      1 <= c->pp <= 1048576 && 1 <= c->micro_batches <= 1048576 && 0 <= c->stage <= 2 &&
-      0 <= c->reduce <= 1 && 0 <= c->precision <= 2 && 0 <= c->tied_keys <= 1024 &&
-      0 <= lay->stage < c->pp && 0 <= lay->n_params <= 65536 && 0 <= lay->first_param &&
-      lay->first_param + lay->n_params <= c->n_params <= 65536 && 0 <= lay->n_flats <= 65536 &&
+      1 <= c->pp <= ZP_LIMIT_RANKS && 1 <= c->micro_batches <= ZP_LIMIT_MICRO_BATCHES &&
+      0 <= c->stage <= 2 &&
+      0 <= c->reduce <= 1 && 0 <= c->precision <= 2 && 0 <= c->tied_keys <= ZP_LIMIT_TIED &&
+      0 <= lay->stage < c->pp && 0 <= lay->n_params <= ZP_LIMIT_ENTRIES && 0 <= lay->first_param &&
+      lay->first_param + lay->n_params <= c->n_params <= ZP_LIMIT_ENTRIES &&
+      0 <= lay->n_flats <= ZP_LIMIT_ENTRIES &&
       (\forall integer i; 0 <= i < lay->n_params ==> EntryFits(c, lay, i));
 */
 

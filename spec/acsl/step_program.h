@@ -4,6 +4,8 @@
 #ifndef ZP_SPEC_ACSL_STEP_PROGRAM_H
 #define ZP_SPEC_ACSL_STEP_PROGRAM_H
 
+#include "bounds.h"
+
 /* ---- One entry: elements from … to-1 of a flat group of n elements, capacity c ---- */
 /*@ // The buckets that it lies in are First … Stop-1; those that it completes are First … Done-1.
     logic integer FirstBucket(integer c, integer from) = from / c;
@@ -66,7 +68,8 @@
 
 /* ---- A flat group whose gradients arrive ---- */
 /*@ predicate FlatFits(zp_flat f) =
-      1 <= f.members <= 1048576 && 1 <= f.align <= 4096 && 0 <= f.numel <= 1099511627776 &&
+      1 <= f.members <= ZP_LIMIT_RANKS && 1 <= f.align <= ZP_LIMIT_ALIGN &&
+      0 <= f.numel <= ZP_LIMIT_ELEMENTS &&
       1 <= f.capacity <= 1103806595072 &&
       WholeUnits(f.capacity, f.members, f.align) &&
       (f.group == ZP_GROUP_DP || f.group == ZP_GROUP_EDP);
@@ -140,8 +143,9 @@
     predicate StageSeen{L}(zp_config *c, zp_layout *lay) =
       0 <= lay->stage < c->pp && lay->n_params == StageLen(c, lay->stage) &&
       lay->first_param == StageFirst(c, lay->stage) && 0 <= lay->first_param &&
-      0 <= lay->n_params <= 65536 && lay->first_param + lay->n_params <= c->n_params <= 65536 &&
-      0 <= lay->n_flats <= 65536 &&
+      0 <= lay->n_params <= ZP_LIMIT_ENTRIES &&
+      lay->first_param + lay->n_params <= c->n_params <= ZP_LIMIT_ENTRIES &&
+      0 <= lay->n_flats <= ZP_LIMIT_ENTRIES &&
       (\forall integer i; 0 <= i < lay->n_params ==>
         EntryFits(c, lay, i) && EntrySeen(c, lay, i));
 */
@@ -160,7 +164,7 @@
         integer t) =
       c->params[j].frozen != 0 || GroupOf(c, j) != g ? tr :
       EntryTrace(tr, c->stage, c->reduce, DtypeOf(c->params[j].fp32, c->precision),
-        FlatLen(c, s, j), EntryCap(c, j), MembersOf(c, j), c->align, t, x * 4398046511104,
+        FlatLen(c, s, j), EntryCap(c, j), MembersOf(c, j), c->align, t, x * ZP_CLOCK_STRIDE,
         FirstBucket(EntryCap(c, j), EntryFrom(c, s, j)),
         DoneBucket(FlatLen(c, s, j), EntryCap(c, j), EntryFrom(c, s, j), EntryTo(c, s, j)));
 
@@ -202,7 +206,7 @@
       \let f = lay->flat + lay->spot[i].flat;
       lay->spot[i].flat < 0 || f->group != g ? tr :
       EntryTrace(tr, c->stage, c->reduce, DtypeOf(f->fp32, c->precision), f->numel, f->capacity,
-        f->members, f->align, t, (lay->n_params - i) * 4398046511104,
+        f->members, f->align, t, (lay->n_params - i) * ZP_CLOCK_STRIDE,
         FirstBucket(f->capacity, lay->spot[i].start),
         DoneBucket(f->numel, f->capacity, lay->spot[i].start,
           lay->spot[i].start + c->params[lay->first_param + i].numel));

@@ -5,6 +5,8 @@
 #ifndef ZP_SPEC_ACSL_STEP_SLOTS_H
 #define ZP_SPEC_ACSL_STEP_SLOTS_H
 
+#include "bounds.h"
+
 /* ---- RED-3: the additions of a backward ---- */
 /*@ lemma Adds_Other{L}: \forall zp_config *c, integer s, j, p, e, k, b;
       j != p ==> StepAdds(c, s, j, p, e, k, b) == 0;
@@ -149,7 +151,7 @@
       InFlat(c, s, k, cap, x) && 0 <= b &&
       Completes(FlatEnd(c, s, k), cap, Reach(c, s, k, x - 1), Reach(c, s, k, x), b);
     // PIPE-5: the second half of the clocks of these ops; the first is BackwardTime.
-    logic integer AddClock(integer x, integer b) = x * 4398046511104 + 2 * b;
+    logic integer AddClock(integer x, integer b) = x * ZP_CLOCK_STRIDE + 2 * b;
     logic integer ReduceClock(integer x, integer b) = AddClock(x, b) + 1;
 
     lemma Reach_Ascend{L}: \forall zp_config *c, integer s, k, x, y;
@@ -363,7 +365,7 @@
         (c->stage == 2 ==>
           p->slot == BucketPlace(p->mb, Collections(c, s, p->flat, cap), p->bucket));
     predicate ReducePlaced{L}(zp_config *c, integer s, zp_op *p) =
-      \let x = p->clock_i / 4398046511104;
+      \let x = p->clock_i / ZP_CLOCK_STRIDE;
       \let cap = EntryCap(c, BackEntry(c, s, x));
       p->what == ZP_WHAT_GRADIENT ==> 0 <= p->mb && 0 <= p->flat &&
         Closes(c, s, p->flat, cap, x, p->bucket) &&
@@ -429,10 +431,10 @@
       Reach(c, lay->stage, lay->spot[i].flat, lay->n_params - i) ==
         lay->spot[i].start + c->params[lay->first_param + i].numel;
     lemma Edge_Least: \forall integer b; 0 <= b ==> \forall integer c; 1 <= c ==> b <= Edge(c, b);
-    lemma Clock_Entry: \forall integer x, b; 0 <= x && 0 <= b <= 1099511627776 ==>
-      ReduceClock(x, b) / 4398046511104 == x;
+    lemma Clock_Entry: \forall integer x, b; 0 <= x && 0 <= b <= ZP_LIMIT_ELEMENTS ==>
+      ReduceClock(x, b) / ZP_CLOCK_STRIDE == x;
     lemma Bucket_Limit{L}: \forall zp_config *c, integer s, k, cap, x, b; Valid(c) &&
-      Closes(c, s, k, cap, x, b) ==> 0 <= b <= Edge(cap, b) < FlatEnd(c, s, k) <= 1099511627776;
+      Closes(c, s, k, cap, x, b) ==> 0 <= b <= Edge(cap, b) < FlatEnd(c, s, k) <= ZP_LIMIT_ELEMENTS;
     lemma First_Positive: \forall integer c, x, b; 1 <= c && 0 <= x && x / c <= b ==> 0 <= b;
     lemma Arrival_Adds{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
       Valid(c) && StageSeen(c, lay) && AddOf(c, lay, i, p) ==>
@@ -478,7 +480,7 @@
     lemma Arrival_ReduceClock{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
       ReductionOf(c, lay, i, p) ==> 0 <= p->flat && p->flat == lay->spot[i].flat &&
       p->clock_i == ReduceClock(lay->n_params - i, p->bucket) &&
-      p->clock_i / 4398046511104 == lay->n_params - i;
+      p->clock_i / ZP_CLOCK_STRIDE == lay->n_params - i;
     lemma Arrival_ReduceSlot{L}: \forall zp_config *c, zp_layout *lay, integer i, zp_op *p;
       StageSeen(c, lay) && ReductionOf(c, lay, i, p) && c->stage == 2 ==> p->slot ==
         BucketPlace(p->mb, Collections(c, lay->stage, p->flat, SpotCap(lay, i)), p->bucket);

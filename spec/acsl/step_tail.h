@@ -3,14 +3,16 @@
 #ifndef ZP_SPEC_ACSL_STEP_TAIL_H
 #define ZP_SPEC_ACSL_STEP_TAIL_H
 
+#include "bounds.h"
+
 /* ---- Consequences ---- */
-/*@ lemma Held_Range{L}: \forall zp_flat *f; FlatOk(f) ==> 0 <= HeldOf(f) <= 1099511627776;
+/*@ lemma Held_Range{L}: \forall zp_flat *f; FlatOk(f) ==> 0 <= HeldOf(f) <= ZP_LIMIT_ELEMENTS;
     lemma Held_Sum{L}: \forall integer n; 0 <= n ==> \forall zp_flat *f; FlatsFine(f, n) ==>
-      0 <= Held(f, n) <= n * 1099511627776;
+      0 <= Held(f, n) <= n * ZP_LIMIT_ELEMENTS;
     lemma Held_Monotone{L}: \forall integer n; 0 <= n ==> \forall zp_flat *f, integer i;
       FlatsFine(f, n) && 0 <= i <= n ==> Held(f, i) <= Held(f, n);
     lemma All_Sum{L}: \forall integer n; 0 <= n ==> \forall zp_flat *f; FlatsFine(f, n) ==>
-      0 <= AllOf(f, n) <= n * 1099511627776;
+      0 <= AllOf(f, n) <= n * ZP_LIMIT_ELEMENTS;
     lemma HeldTied_Sum{L}: \forall integer n; 0 <= n ==> \forall zp_flat *f; FlatsFine(f, n) ==>
       0 <= HeldTied(f, n) <= Held(f, n);
     lemma Tied_Range{L}: \forall integer n; 0 <= n ==> \forall zp_flat *f, integer key;
@@ -18,9 +20,9 @@
     lemma Tied_Found{L}: \forall integer n; 0 <= n ==> \forall zp_flat *f, integer i, key;
       0 <= i <= n && 0 <= TiedFlat(f, i, key) ==> TiedFlat(f, n, key) == TiedFlat(f, i, key);
     lemma Key_Range{L}: \forall zp_flat *f, integer n, key; 0 <= n && FlatsFine(f, n) ==>
-      0 <= KeyLen(f, n, key) <= 1099511627776;
+      0 <= KeyLen(f, n, key) <= ZP_LIMIT_ELEMENTS;
     lemma Keys_Range{L}: \forall integer x; 0 <= x ==> \forall zp_flat *f, integer n;
-      0 <= n && FlatsFine(f, n) ==> 0 <= KeysLen(f, n, x) <= x * 1099511627776;
+      0 <= n && FlatsFine(f, n) ==> 0 <= KeysLen(f, n, x) <= x * ZP_LIMIT_ELEMENTS;
     lemma Keys_Monotone{L}: \forall integer x; 0 <= x ==> \forall zp_flat *f, integer n, i;
       0 <= n && FlatsFine(f, n) && 0 <= i <= x ==> KeysLen(f, n, i) <= KeysLen(f, n, x);
     lemma Pass_Range{L}: \forall zp_flat *f, integer u; FlatOk(f) ==>
@@ -84,7 +86,7 @@
       TailLen{A}(stage, f, n, keys) == TailLen{B}(stage, f, n, keys) &&
       TailBefore{A}(f, n, keys) == TailBefore{B}(f, n, keys);
     lemma Tail_Limit{L}: \forall integer stage, zp_flat *f, integer n, keys;
-      0 <= n <= 65536 && 0 <= keys <= 1024 && FlatsFine(f, n) ==>
+      0 <= n <= ZP_LIMIT_ENTRIES && 0 <= keys <= ZP_LIMIT_TIED && FlatsFine(f, n) ==>
       0 <= KeysLen(f, n, keys) <= 1125899906842624 && 0 <= Held(f, n) <= 72057594037927936 &&
       1 <= TailBefore(f, n, keys) < TailLen(stage, f, n, keys) <= 288230376151711744;
 */

@@ -4,11 +4,14 @@
 #ifndef ZP_SPEC_ACSL_STEP_TAIL_FOLD_H
 #define ZP_SPEC_ACSL_STEP_TAIL_FOLD_H
 
+#include "bounds.h"
+
 /* ---- One flat group: n elements, capacity c, d members, alignment a; its first b buckets ---- */
 /*@ // PIPE-5: of key or flat group x and bucket b.
-    logic integer SumClock(integer x, integer b) = x * 2199023255552 + b;
+    logic integer SumClock(integer x, integer b) = x * ZP_SUM_STRIDE + b;
     // Of the first update of flat group k, one of those that come first (later 0) or not (1).
-    logic integer UpdateClock(integer later, integer k) = (later * 65536 + k) * 4398046511104;
+    logic integer UpdateClock(integer later,
+        integer k) = (later * ZP_LIMIT_ENTRIES + k) * ZP_CLOCK_STRIDE;
 
     // TIE-1: the sum of bucket b of tied key `key`, and those of the first b buckets.
     logic integer TiedCount(integer stage, integer exact, integer n, integer c, integer d,

@@ -4,6 +4,8 @@
 #ifndef ZP_SPEC_ACSL_STEP_WHERE_H
 #define ZP_SPEC_ACSL_STEP_WHERE_H
 
+#include "bounds.h"
+
 /* ---- One op p of an entry that lies from … to-1 of flat group k of n elements, capacity c ---- */
 /*@ // The entry completes bucket b.
     predicate Completes(integer n, integer c, integer from, integer to, integer b) =
@@ -14,7 +16,7 @@
     // p is of micro-batch mb and slot t.
     predicate OpOf{L}(zp_op *p, integer mb, integer t) = p->mb == mb && p->clock_t == t;
     // b is within the limits.
-    predicate BucketFits(integer b) = 0 <= b < 1099511627776;
+    predicate BucketFits(integer b) = 0 <= b < ZP_LIMIT_ELEMENTS;
     // p is of flat group k and has its bucket's slot; the entry's clocks start at `clock`.
     predicate OpIn{L}(zp_op *p, integer stage, integer k, integer clock, integer n, integer c,
         integer offset) =
@@ -36,7 +38,7 @@
       lay->spot[i].start + c->params[lay->first_param + i].numel;
     logic integer SpotNumel{C}(zp_layout *lay, integer i) = lay->flat[lay->spot[i].flat].numel;
     logic integer SpotCap{C}(zp_layout *lay, integer i) = lay->flat[lay->spot[i].flat].capacity;
-    logic integer SpotClock{C}(zp_layout *lay, integer i) = (lay->n_params - i) * 4398046511104;
+    logic integer SpotClock{C}(zp_layout *lay, integer i) = (lay->n_params - i) * ZP_CLOCK_STRIDE;
     predicate SpotTrained{C}(zp_layout *lay, integer i) =
       0 <= i < lay->n_params && 0 <= lay->spot[i].flat;
     predicate EntryAdd{C,L}(zp_config *c, zp_layout *lay, integer i, zp_op *p) =
@@ -62,7 +64,7 @@
 /* ---- All ops ---- */
 /*@ // p belongs to the gradient of the entry that its clock names.
     predicate BackwardOp{C,L}(zp_config *c, zp_layout *lay, zp_op *p) =
-      EntryOp{C,L}(c, lay, \at(lay->n_params, C) - \at(p->clock_i, L) / 4398046511104, p);
+      EntryOp{C,L}(c, lay, \at(lay->n_params, C) - \at(p->clock_i, L) / ZP_CLOCK_STRIDE, p);
     predicate BackwardOps{C,L}(zp_config *c, zp_layout *lay, integer mb, integer t, zp_op *ops,
         integer lo, integer hi) =
       \forall integer p; lo <= p < hi ==> OpOf{L}(ops + p, mb, t) &&

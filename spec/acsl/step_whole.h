@@ -3,6 +3,8 @@
 #ifndef ZP_SPEC_ACSL_STEP_WHOLE_H
 #define ZP_SPEC_ACSL_STEP_WHOLE_H
 
+#include "bounds.h"
+
 /* ---- The layout's numbers are the configuration's ---- */
 /*@ // The x-th entry in backward order, counted from 0.
     lemma Raw_Nth{L}: \forall zp_config *c, zp_layout *lay, integer x;
@@ -73,7 +75,7 @@
 
 /* ---- Limits ---- */
 /*@ lemma Stages_Limit: \forall integer pp, dp, tp, ep; ValidTopology(pp, dp, tp, ep) ==>
-      1 <= pp <= 1048576;
+      1 <= pp <= ZP_LIMIT_RANKS;
     lemma Whole_Fits{L}: \forall zp_config *c, zp_layout *lay; Valid(c) && StageSeen(c, lay) ==>
       StageFits(c, lay);
     lemma Raw_Most{L}: \forall zp_config *c, zp_layout *lay, integer i, r;

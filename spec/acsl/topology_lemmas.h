@@ -2,6 +2,7 @@
 #ifndef ZP_SPEC_ACSL_TOPOLOGY_LEMMAS_H
 #define ZP_SPEC_ACSL_TOPOLOGY_LEMMAS_H
 
+#include "bounds.h"
 #include "topology.h"
 
 /*@ lemma World_Product: \forall integer pp, dp, tp; 0 < pp && 0 < dp && 0 < tp ==>
@@ -28,7 +29,7 @@
     lemma Mix_Zero: \forall integer m, y; 0 < m ==> Mix(0, m, y) == y;
     lemma Mix_Exact: \forall integer n, m; 0 <= n && 0 < m && n % m == 0 ==> Mix(n / m, m, 0) == n;
     lemma World_Limit: \forall integer pp, dp, tp, ep; ValidTopology(pp, dp, tp, ep) ==>
-      1 <= Mix(pp, dp, 0) <= Mix(Mix(pp, dp, 0), tp, 0) <= 1048576;
+      1 <= Mix(pp, dp, 0) <= Mix(Mix(pp, dp, 0), tp, 0) <= ZP_LIMIT_RANKS;
 */
 
 /*@ lemma Seen_Range{L}: \forall integer n; 0 <= n ==> \forall zp_config *c, integer key, s;

@@ -2,6 +2,7 @@
  */
 #ifndef ZP_SPEC_ACSL_VALUE_BOUND_STEPS_H
 #define ZP_SPEC_ACSL_VALUE_BOUND_STEPS_H
+#include "bounds.h"
 #include "value_linear.h"
 #include "value_range.h"
 
@@ -27,7 +28,8 @@
   lemma Element_LowBound{L}: \forall int64_t *limbs, integer i, k, c; 0 <= k <= 1073741824 &&
     ElementBounded(limbs, i, k, c) ==> -Shift32(8, 4611686022722355200) <=
     LimbSumFrom(limbs, 9 * i, 8) <= Shift32(8, 4611686022722355200);
-  lemma Element_SumBound{L}: \forall int64_t *limbs, integer i, k, c; 0 <= c <= 1099511627776 &&
+  lemma Element_SumBound{L}: \forall int64_t *limbs, integer i, k, c;
+      0 <= c <= ZP_LIMIT_CONTRIBUTIONS &&
     ElementBounded(limbs, i, k, c) ==> -Shift32(8, 2305843009213693952) <=
     ElementSum(limbs, i) <= Shift32(8, 2305843009213693952);
   lemma Top_Sum: Shift32(8, 2305843009213693952) + Shift32(8, 4611686022722355200) ==
@@ -40,7 +42,7 @@
     Shift32(8, t) <= Shift32(8, 2305843009213693952) + Shift32(8, 4611686022722355200) ==>
     -6917529031936049152 <= t <= 6917529031936049152;
   lemma Element_TopRange{L}: \forall int64_t *limbs, integer i, k, c; 0 <= k <= 1073741824 &&
-    0 <= c <= 1099511627776 && ElementBounded(limbs, i, k, c) ==>
+    0 <= c <= ZP_LIMIT_CONTRIBUTIONS && ElementBounded(limbs, i, k, c) ==>
     -6917529031936049152 <= limbs[9 * i + 8] <= 6917529031936049152;
 */
 #endif
