@@ -25,6 +25,7 @@ import gate
 import gate_project
 import project as pj
 import promises
+import verdicts
 
 FAMILIES = [
     "Completeness",
@@ -542,6 +543,13 @@ def main():
             texts, problems = generate(v)
             if not problems:
                 write(project, texts)
+                verdicts.write_committed(
+                    v.plan,
+                    {
+                        n: (gate.packed(r), r.meta["seconds"], r.meta["cpu"])
+                        for n, r in v.results.items()
+                    },
+                )
                 print(f"CLAIMS.md and {len(texts) - 1} other files written")
     except pj.Problem as e:
         pj.die(str(e))

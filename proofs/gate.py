@@ -302,6 +302,17 @@ def judge_logic(v, r):
 # ---- Stored verdicts -----------------------------------------------------------------------------
 
 
+def packed(r):
+    """What verdicts.py stores of a unit's result."""
+    main = r.goals.get("wp:global", {}).get("wp:main", {})
+    rows = [
+        row
+        for row in r.rows
+        if row["function"] in r.meta["functions"] and row["property kind"] != "precondition"
+    ]
+    return verdicts.pack(r.meta, r.log, main, rows)
+
+
 def keep(v, store):
     """Stores the verdicts of the units that were run; compares them with those already stored."""
     for name, r in v.results.items():
@@ -311,15 +322,9 @@ def keep(v, store):
         if name in v.failed:
             store.failed(where, v.failed[name])
             continue
-        main = r.goals.get("wp:global", {}).get("wp:main", {})
-        rows = [
-            row
-            for row in r.rows
-            if row["function"] in r.meta["functions"] and row["property kind"] != "precondition"
-        ]
         store.passed(
             where,
-            verdicts.pack(r.meta, r.log, main, rows),
+            packed(r),
             r.meta["seconds"],
             r.meta["cpu"],
             verdicts.again(v.plan.project, "gate.py", name),

@@ -4,6 +4,8 @@ The verdict of a unit names each of its goals with the prover that proved it, an
 inputs of the gate. The gate judges a stored verdict like the reports of a run. CLAIMS.md is written
 from runs only."""
 
+import functools
+import json
 import os
 import random
 import re
@@ -22,6 +24,7 @@ import wplog  # noqa: E402
 
 PACKAGES = ("frama-c-base", "why3", "z3", "cvc4", "cvc5", "gcc")
 SCRIPTS = ("verdicts.py", "wplog.py")
+COMMITTED = "proofs/verdicts.txt"
 COLUMNS = ("function", "file", "line", "property kind", "status", "property")
 UNPROVED = "not proven"
 SIMPLIFIERS = ("Qed", "CFG")  # parts of WP: their results do not depend on time
@@ -60,6 +63,35 @@ def of_mutant(plan, name, edits, targets, limits):
     for script in ("mutate.py", "losses.py"):
         parts[f"script {script}"] = pj.file_digest(os.path.join(pj.HERE, script))
     return base("mutant", name, parts)
+
+
+# ---- Verdicts in the repository ------------------------------------------------------------------
+
+
+def committed_key(inputs):
+    """Everything that a unit's verdict depends on, but not the versions of all packages below the
+    tools: the same on each machine with these tools."""
+    parts = {k: v for k, v in inputs.parts.items() if not k.startswith("packages ")}
+    return pj.digest(inputs.name, json.dumps(parts, sort_keys=True))
+
+
+def write_committed(plan, results):
+    """Writes proofs/verdicts.txt, one line `UNIT KEY JSON` for each unit. results: {unit: (packed
+    result, seconds, CPU seconds)}, from runs in this source tree."""
+    units = {u.name: u for u in plan.units}
+    with open(plan.project.path(COMMITTED), "w") as f:
+        for name, (result, seconds, cpu) in sorted(results.items()):
+            value = {"result": result, "wall": seconds, "cpu": cpu}
+            text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+            f.write(f"{name} {committed_key(of_unit(plan, units[name]))} {text}\n")
+
+
+@functools.cache
+def committed():
+    """The verdicts of proofs/verdicts.txt by key, not parsed."""
+    path = os.path.join(REPOSITORY, COMMITTED)
+    lines = pj.read(path).splitlines() if os.path.exists(path) else []
+    return dict(line.split(" ", 2)[1:] for line in lines)
 
 
 # ---- A unit's reports as JSON and back -----------------------------------------------------------
@@ -152,6 +184,15 @@ class Verdicts:
         return self.store.mode == "compare"
 
     def get(self, inputs):
+        """The stored verdict, or None. Verdicts of proofs/verdicts.txt are stored first, so that a
+        new clone need not run all units. They are trusted like others: some are computed again in
+        each run, and cold.py proves goals without any."""
+        if self.store.mode == "use" and not self.store._read(inputs):
+            text = committed().get(committed_key(inputs))
+            if text:
+                value = json.loads(text)
+                command = ["python3", "-B", "proofs/gate.py", "--again", inputs.name]
+                self.store.put(inputs, value["result"], value["wall"], value["cpu"], command)
         return self.store.get(inputs)
 
     def passed(self, inputs, result, seconds, cpu, command):

@@ -1,8 +1,9 @@
 """Tests how proofs/prove.py and proofs/losses.py handle provers that end without an answer or run
-out of time. WP is simulated, so no prover runs.
+out of time, and which verdicts of proofs/verdicts.txt count. WP is simulated, so no prover runs.
 
 Prints ok / not ok lines."""
 
+import json
 import os
 import sys
 import tempfile
@@ -12,6 +13,7 @@ sys.path.insert(0, os.path.join(ROOT, "proofs"))
 
 import losses  # noqa: E402
 import prove  # noqa: E402
+import verdicts  # noqa: E402
 import wplog  # noqa: E402
 
 DIED = "[wp] Running WP plugin...\n[wp] [CVC5 1.0.3] Goal g : Failed\n"
@@ -73,8 +75,32 @@ def kills():
     check("no_loss_is_alive", judged(GOOD, None, GOOD) == (False, 1))
 
 
+def committed():
+    """A verdict of proofs/verdicts.txt counts if, and only if, its inputs are unchanged."""
+
+    def inputs(stamp):
+        return verdicts.runner_inputs.Inputs("proof", "u").add("unit", stamp).add("packages x", "1")
+
+    line = json.dumps({"result": {"goals": []}, "wall": 1.0, "cpu": 1.0})
+    real, verdicts.committed = (
+        verdicts.committed,
+        lambda: {verdicts.committed_key(inputs("a")): line},
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["ZP_CACHE"] = cache
+        os.environ.pop("ZP_VERDICTS", None)
+        found = verdicts.Verdicts().get(inputs("a"))
+        check("a_committed_verdict_counts", found and found["result"] == {"goals": []}, found)
+        check("not_of_changed_sources", verdicts.Verdicts().get(inputs("b")) is None)
+        for mode in ("none", "compare"):
+            os.environ["ZP_VERDICTS"] = mode
+            check(f"not_in_mode_{mode}", verdicts.Verdicts().get(inputs("a")) is None)
+    verdicts.committed = real
+
+
 def main():
     kills()
+    committed()
     with tempfile.TemporaryDirectory() as cache:
         old = os.path.join(cache, "old.json")
         with open(old, "w", encoding="utf-8") as file:
