@@ -372,7 +372,8 @@ Print Assumptions planned_step_is_completed.
 
 (* Without barriers; valid configurations; SAVE and LOAD. *)
 Require Import ZP.NoBarrier ZP.Between ZP.Examples ZP.Storage ZP.Saved ZP.SavedState ZP.Loaded.
-Require Import ZP.SaveLoadEnds.
+Require Import ZP.SaveLoadEnds ZP.Writers ZP.Continued.
+Require Import ZP.SaveFalsified.
 
 Print leads.
 Print begin_op.
@@ -380,6 +381,7 @@ Print begin_program.
 Print steps_compute.
 Print steps_programs.
 Print steps_run.
+Print Examples.untied.
 Print pair_agrees.
 Print valid_b.
 Print untied_b.
@@ -421,6 +423,17 @@ Print fits.
 Print Loaded.rounded.
 Print Loaded.replicated.
 Print SaveLoadEnds.ends.
+Print steps_reached.
+Print all_finished.
+Print saved_from.
+Print loaded_into.
+Print t_state.
+Print t_serial.
+Print t_agrees.
+Print round_trip_of.
+Print small_split.
+Print wide_split.
+Print trip.
 
 Check barriers_are_a_schedule.
 Check barriers_do_not_matter.
@@ -441,9 +454,19 @@ Check saved_once.
 Check load_is_serial.
 Check saved_then_loaded.
 Check serial_steps_keep_rounded.
-Check agreeing_memories_exist.
 Check save_ends.
 Check load_ends.
+Check continued_is_serial.
+Check continued_is_uninterrupted.
+Check round_trip_0_1.
+Check round_trip_1_2.
+Check round_trip_2_0.
+Check a_wrong_bucket_is_loaded.
+Check a_wrong_state_is_loaded.
+Check a_frozen_entry_left_out_is_missing.
+Check a_gather_left_out_differs.
+Check a_seal_left_out_differs.
+Check splits_fit.
 
 Print Assumptions barriers_are_a_schedule.
 Print Assumptions barriers_do_not_matter.
@@ -464,6 +487,16 @@ Print Assumptions saved_once.
 Print Assumptions load_is_serial.
 Print Assumptions saved_then_loaded.
 Print Assumptions serial_steps_keep_rounded.
-Print Assumptions agreeing_memories_exist.
 Print Assumptions save_ends.
 Print Assumptions load_ends.
+Print Assumptions continued_is_serial.
+Print Assumptions continued_is_uninterrupted.
+Print Assumptions round_trip_0_1.
+Print Assumptions round_trip_1_2.
+Print Assumptions round_trip_2_0.
+Print Assumptions a_wrong_bucket_is_loaded.
+Print Assumptions a_wrong_state_is_loaded.
+Print Assumptions a_frozen_entry_left_out_is_missing.
+Print Assumptions a_gather_left_out_differs.
+Print Assumptions a_seal_left_out_differs.
+Print Assumptions splits_fit.

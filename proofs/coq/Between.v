@@ -3,7 +3,7 @@
    In general: the local states that a rank passes through are the same in all executions that end.
    So when a rank has run the first programs of a run and none of the rest, its memory is the one
    after these programs with barriers, wherever the other ranks are. For STEP: a rank that has
-   ended a step, and not begun the next, agrees with the serial loop. Without tied keys. No axioms. *)
+   ended a step, and not begun the next, agrees with the serial loop. No axioms. *)
 
 Require Import Bool List Arith ZArith Lia.
 Require Import ZP.Program ZP.NoDeadlock ZP.Schedule ZP.Run.

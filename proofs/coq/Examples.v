@@ -6,9 +6,12 @@
    tied keys on two stages. No axioms. *)
 
 Require Import Bool List ZArith Lia.
-Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Meaning ZP.Untied.
+Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.LayoutFacts ZP.Meaning.
 Import ListNotations.
 Open Scope Z_scope.
+
+(* No entry has a tied key. *)
+Definition untied (c : config) : Prop := forall j, 0 <= j < c_n_params c -> p_tied (entry c j) < 0.
 
 (* ---- Deciding -------------------------------------------------------------------------------- *)
 

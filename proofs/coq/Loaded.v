@@ -5,13 +5,13 @@
    stage, bucket size, alignment, micro-batches and precision may differ; so may tp without sharded
    entries and ep without experts (fits). Two conditions are about the serial state: parameters are
    the rounded masters of the second configuration (serial_steps_keep_rounded: steps keep it), and
-   the copies of an entry that tp replicates are equal, since only that of tp index 0 is saved. For
-   lists of entries without tied keys. No axioms. *)
+   the copies of an entry that tp replicates are equal, since only that of tp index 0 is saved. No
+   axioms. *)
 
 Require Import Bool List Arith ZArith Lia.
 Require Import ZP.Op ZP.OpOf ZP.Plan ZP.PlanFacts ZP.Sums ZP.MeaningChannels ZP.Meaning ZP.Serial.
 Require Import ZP.MeaningLayout ZP.Contract ZP.Gradients ZP.Pipeline ZP.Tail ZP.Updates ZP.Ranks.
-Require Import ZP.Kept ZP.ShardedEqualsSerial ZP.Untied ZP.Storage ZP.Saved ZP.SavedState.
+Require Import ZP.Kept ZP.Ties ZP.ShardedEqualsSerial ZP.Storage ZP.Saved ZP.Writers ZP.SavedState.
 Require ZP.Program ZP.NoDeadlock ZP.Assertions ZP.Valid ZP.Joined.
 Import ListNotations.
 Open Scope Z_scope.
@@ -68,9 +68,10 @@ End Positions.
 (* ---- Conditions ------------------------------------------------------------------------------ *)
 
 (* What the loader compares (ref/engine/checkpoint_read.c, match): entries, here by their place in
-   the list and not by their names. *)
+   the list and not by their names, and tied keys by their first entries. *)
 Record fits (c c' : config) : Prop := {
   fit_count : c_n_params c = c_n_params c';
+  fit_home : forall j, 0 <= j < c_n_params c -> first_use c j = first_use c' j;
   fit_entry : forall j, 0 <= j < c_n_params c ->
     p_numel (entry c j) = p_numel (entry c' j) /\
     p_sharded (entry c j) = p_sharded (entry c' j) /\
@@ -97,8 +98,8 @@ Definition rounded (c : config) (z : serial P S W) : Prop := forall j e t q,
 (* All tp indices have equal copies of an entry that is not sharded. *)
 Definition replicated (c : config) (z : serial P S W) : Prop := forall j e t q,
   p_sharded (entry c j) <> 1 ->
-  s_param _ _ _ z j e t q = s_param _ _ _ z j e 0 q /\
-  s_state _ _ _ z j e t q = s_state _ _ _ z j e 0 q.
+  s_param _ _ _ z (first_use c j) e t q = s_param _ _ _ z (first_use c j) e 0 q /\
+  s_state _ _ _ z (first_use c j) e t q = s_state _ _ _ z (first_use c j) e 0 q.
 
 Variables A T X : Type.
 Variable no_message : A.
@@ -129,7 +130,6 @@ Section Loaded.
 
 Variable c : config.
 Hypothesis V : Valid.valid c.
-Hypothesis U : untied c.
 Variables A T P S X W F : Type.
 Variable piece : Z -> S -> F.
 Variable whole : F -> F -> F -> S.
@@ -184,12 +184,12 @@ Lemma read_value : forall r what j e, (r < ranks c)%nat -> let a := coord_of c r
   (if p_frozen (entry c j) =? 0 then ZP_WHAT_MASTER <= what <= ZP_WHAT_MOMENT2
    else what = ZP_WHAT_PARAMETER) ->
   at_address W F c file a what j e = Some (if what =? ZP_WHAT_PARAMETER
-    then widen (s_param _ _ _ z j e (a_tp a) (copy_of c j (a_dp a)))
-    else piece what (s_state _ _ _ z j e (a_tp a) (copy_of c j (a_dp a)))).
+    then widen (s_param _ _ _ z (first_use c j) e (a_tp a) (copy_of c j (a_dp a)))
+    else piece what (s_state _ _ _ z (first_use c j) e (a_tp a) (copy_of c j (a_dp a)))).
 Proof.
   intros r what j e Hr a D He Wh; unfold at_address; rewrite Holds.
   - unfold Storage.saved_value, address_of; cbn [d_what d_entry d_tp d_ep d_element].
-    rewrite (untied_first c U); unfold copy_tp; destruct (Z.eqb_spec (p_sharded (entry c j)) 1)
+    unfold copy_tp; destruct (Z.eqb_spec (p_sharded (entry c j)) 1)
       as [Sh|Sh]; [reflexivity |].
     destruct (Replicated j e (a_tp a) (copy_of c j (a_dp a)) Sh) as [-> ->]; reflexivity.
   - exists a, what, j, e; split; [apply (rank_within c r C Hr) |].
@@ -210,8 +210,9 @@ Proof.
     rewrite (proj2 (Z.leb_le _ _) (proj1 D)), (proj2 (Z.ltb_lt j _)) by lia; cbn [andb].
     rewrite (read_value r _ j x Hr D Hx) by (destruct (p_frozen (entry c j) =? 0);
       [split; discriminate | reflexivity]).
-    fold a; rewrite (untied_first c U).
-    rewrite (Rounded j x (a_tp a) (copy_of c j (a_dp a))) at 2.
+    fold a; destruct (first_alike c V j (proj1 (stage_of c C _ _ D)))
+      as [_ [_ [_ [Ef [Ep _]]]]].
+    rewrite (Rounded (first_use c j) x (a_tp a) (copy_of c j (a_dp a))) at 2; rewrite Ef, Ep.
     destruct (p_frozen (entry c j) =? 0); reflexivity.
   - intros j x b L Sj O.
     change (read_state S W F whole c file a (m_state _ _ _ _ _ _ (d_mem d))
@@ -222,17 +223,17 @@ Proof.
     fold (number_of c (a_pp a) j) in K; rewrite (proj2 (Z.leb_le _ _) K).
     change (flat_at (l_flat (layout_of c (a_pp a))) (number_of c (a_pp a) j))
       with (group_of c (a_pp a) j).
-    rewrite (untied_held c C U (a_pp a) j Tr), Sj, Z.eqb_refl, O; cbn [andb].
+    rewrite (storage_of_valid_is_held c V C (a_pp a) j Tr), Sj, Z.eqb_refl, O; cbn [andb].
     pose proof (element_is c C r j x b L) as E; fold a in E; rewrite E.
     assert (R : forall what, ZP_WHAT_MASTER <= what <= ZP_WHAT_MOMENT2 ->
-      at_address W F c file a what j x = Some (piece what (s_state _ _ _ z j x (a_tp a)
-        (copy_of c j (a_dp a))))).
+      at_address W F c file a what j x = Some (piece what (s_state _ _ _ z (first_use c j) x
+        (a_tp a) (copy_of c j (a_dp a))))).
     { intros what Wh; unfold a; rewrite (read_value r what j x Hr (proj1 Tr) Hx)
         by (rewrite (proj2 Tr); exact Wh).
       rewrite (proj2 (Z.eqb_neq what ZP_WHAT_PARAMETER)); [reflexivity |].
       unfold ZP_WHAT_MASTER, ZP_WHAT_MOMENT2, ZP_WHAT_PARAMETER in *; lia. }
     rewrite !R by (split; discriminate).
-    rewrite (untied_first c U); exact (Pieces _).
+    exact (Pieces _).
 Qed.
 
 (* A rank that has finished agrees with z, wherever the others are. *)
@@ -263,10 +264,10 @@ Proof.
 Qed.
 
 (* What c' reads, c has written. *)
-Lemma addressed_by_both : forall c c', Valid.valid c -> Valid.valid c' -> untied c -> untied c' ->
-  fits c c' -> forall d, addressed c' d -> addressed c d.
+Lemma addressed_by_both : forall c c', Valid.valid c -> Valid.valid c' -> fits c c' ->
+  forall d, addressed c' d -> addressed c d.
 Proof.
-  intros c c' V V' U U' Fit d [[p dp t] [what [j [e [Wi [Hj [He [Wh ->]]]]]]]].
+  intros c c' V V' Fit d [[p dp t] [what [j [e [Wi [Hj [He [Wh ->]]]]]]]].
   destruct Wi as [Hp [Hd Ht]]; cbn [a_pp a_dp a_tp] in *.
   pose proof (Joined.valid_is_proper c V) as C; pose proof (Joined.valid_is_proper c' V') as C'.
   rewrite <- (fit_count c c' Fit) in Hj.
@@ -286,7 +287,7 @@ Proof.
   pose proof (pr_pp c C) as Pp; split; [split; [cbn [a_pp]; lia |]; cbn [a_dp a_tp]; split;
     [apply Ep | apply Tp] |].
   rewrite E1, E4; split; [exact Hj |]; split; [exact He |]; split; [exact Wh |].
-  unfold address_of; cbn [a_dp a_tp]; rewrite !untied_first by assumption.
+  unfold address_of; cbn [a_dp a_tp]; rewrite (fit_home c c' Fit j Hj).
   f_equal; symmetry; [apply Tp | apply Ep].
 Qed.
 
@@ -295,8 +296,6 @@ Section Reshard.
 Variables c c' : config.
 Hypothesis Vc : Valid.valid c.
 Hypothesis Vc' : Valid.valid c'.
-Hypothesis Uc : untied c.
-Hypothesis Uc' : untied c'.
 Hypothesis Fit : fits c c'.
 
 Variables A T P S X W F : Type.
@@ -338,9 +337,9 @@ Theorem saved_then_loaded : forall s' r,
   agrees A T P S X W c' z r (d_mem _ _ _ _ _ _ (snd (s' r))).
 Proof.
   intros s' r R Hr Fi.
-  destruct (save_is_serial c Vc Uc A T P S X W F piece widen z memory Start s Reached Finished)
+  destruct (save_is_serial c Vc A T P S X W F piece widen z memory Start s Reached Finished)
     as [Is Sealed].
-  apply (load_is_serial c' Vc' Uc' A T P S X W F piece whole narrow widen z file Pieces)
+  apply (load_is_serial c' Vc' A T P S X W F piece whole narrow widen z file Pieces)
     with memory'; try assumption; [| | apply Start'; exact Hr].
   - intros d Ad; rewrite Records; apply lookup_is with c; [exact Is |].
     apply (addressed_by_both c c'); assumption.
@@ -352,26 +351,3 @@ Proof.
 Qed.
 
 End Reshard.
-
-(* ---- Memories that agree with a serial state exist ------------------------------------------- *)
-
-Theorem agreeing_memories_exist : forall c A T P S X W (z : serial P S W) (m : mem A T P S X W),
-  Valid.valid c -> exists memory, forall r, (r < ranks c)%nat ->
-  agrees A T P S X W c z r (memory r).
-Proof.
-  intros c A T P S X W z m V; pose proof (Joined.valid_is_proper c V) as C.
-  exists (fun r => let a := coord_of c r in
-    Mem _ _ _ _ _ _ (s_v _ _ _ z)
-      (fun j e => s_param _ _ _ z (first_use c j) e (a_tp a) (copy_of c j (a_dp a)))
-      (fun k b y => match element_of c (layout_of c (a_pp a)) k b y with
-        | Some (j, e) => s_state _ _ _ z (first_use c j) e (a_tp a) (copy_of c j (a_dp a))
-        | None => m_state _ _ _ _ _ _ m k b y
-        end)
-      (m_sum _ _ _ _ _ _ m) (m_mean _ _ _ _ _ _ m) (m_bucket _ _ _ _ _ _ m)
-      (m_rounded _ _ _ _ _ _ m) (m_input _ _ _ _ _ _ m) (m_tape _ _ _ _ _ _ m)
-      (m_output _ _ _ _ _ _ m) (m_grad_in _ _ _ _ _ _ m) (m_grad_out _ _ _ _ _ _ m)
-      (m_arrived _ _ _ _ _ _ m) (fun _ => 0) (m_agreed _ _ _ _ _ _ m)).
-  intros r Hr; split; [split; [reflexivity | split] | reflexivity].
-  - intros j x _ _ _; reflexivity.
-  - intros j x b L _ _; cbn [m_state]; rewrite (element_is c C r j x b L); reflexivity.
-Qed.

@@ -8,7 +8,7 @@
 
    For STEP: any number of steps, each followed by the local update of the scaler and the counts
    (begin_next), which a rank does on its own before it enters the next step. Every step has its own
-   decision, and ranks may be in different steps. Without tied keys. No axioms. *)
+   decision, and ranks may be in different steps. No axioms. *)
 
 Require Import Bool List Arith ZArith Lia.
 Require Import ZP.Program ZP.NoDeadlock ZP.Schedule ZP.Run.

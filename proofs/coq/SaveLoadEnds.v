@@ -5,7 +5,7 @@
    configuration, also with tied keys, and for any memories and any meaning of the ops. *)
 
 Require Import Bool List Arith ZArith Lia Sorted.
-Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.MeaningChannels ZP.Joined ZP.Storage.
+Require Import ZP.Op ZP.OpOf ZP.Plan ZP.Valid ZP.MeaningChannels ZP.Noted ZP.Joined ZP.Storage.
 Require ZP.Program ZP.NoDeadlock ZP.Decision ZP.Channels ZP.InitSave ZP.LayoutFacts ZP.StepLedgers.
 Import ListNotations.
 Open Scope Z_scope.

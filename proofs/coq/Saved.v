@@ -114,7 +114,8 @@ Proof.
     split; [exact E |]; intros w G; rewrite <- G; apply IH; [exact I' |].
     rewrite G, exchange_keeps; exact E.
   - cbn [Assertions.checks Program.what Program.unmark synchronized]; rewrite D, K.
-    unfold Storage.save_compute; cbn [Program.at_clock Program.unmark synchronized].
+    unfold Storage.save_compute, save_compute_in.
+    cbn [Program.at_clock Program.unmark synchronized].
     rewrite (save_found r o) by (apply I; left; reflexivity).
     apply IH; [exact I' |]; rewrite op_keeps; exact E.
 Qed.

@@ -9,7 +9,7 @@
    rank holds, the value at its address; parameters are rounded masters.
 
    Not modelled: files, their records, checksums, names, locks and publication (COMMIT has no
-   effect); the step and the hyperparameters, which are part of V; failures: the all-reduces of the
+   effect); replicas, of which the first writes; hyperparameters; failures: the all-reduces of the
    status have no effect, and where C fails because a value is missing, the old one stays here. The
    theorems show that none is missing. C writes runs of elements, here each is one record. *)
 
@@ -140,7 +140,8 @@ Definition read_state (a : coord) (old : Z -> Z -> Z -> S) (k b y : Z) : S :=
     end
   else old k b y.
 
-(* Of entries with storage: rounded masters, or a frozen entry. *)
+(* Of entries with storage: rounded masters, or a frozen entry. C reads a frozen entry of a tied key
+   once on each stage; in Meaning.v each such entry has storage. *)
 Definition read_param (a : coord) (old : Z -> Z -> P) (j e : Z) : P :=
   let lay := layout_of c (a_pp a) in
   if (l_first_param lay <=? j) && (j <? l_first_param lay + l_n_params lay) && (storage c j =? j)
@@ -183,11 +184,14 @@ Definition saves (r : nat) : list (Program.op chan op) :=
 Definition loads (r : nat) : list (Program.op chan op) :=
   map (synchronized c (coord_of c r)) (load_of r).
 
-Definition save_compute (r : nat) (o : Program.op chan op) (v : saver) : saver :=
-  match op_with (Program.at_clock _ _ o) (save_of r) with
+(* In any programs, and in SAVE. *)
+Definition save_compute_in (programs : nat -> list op) (r : nat) (o : Program.op chan op)
+  (v : saver) : saver :=
+  match op_with (Program.at_clock _ _ o) (programs r) with
   | Some q => save_op (coord_of c r) q v
   | None => v
   end.
+Definition save_compute : nat -> Program.op chan op -> saver -> saver := save_compute_in save_of.
 Definition load_compute (r : nat) (o : Program.op chan op) (d : loader) : loader :=
   match op_with (Program.at_clock _ _ o) (load_of r) with
   | Some q => load_op (coord_of c r) q d
