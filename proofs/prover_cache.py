@@ -31,7 +31,7 @@ def write(where, results):
 
 
 def unpack(project, exactly=True):
-    """Fills build/proofs/cache from proofs/cache.txt. exactly: removes all other results, also those
+    """Fills build/proofs/cache from proofs/cache.txt. exactly: removes all others, also those
     of an interrupted run."""
     where = os.path.join(project.build, "cache")
     os.makedirs(where, exist_ok=True)
@@ -44,7 +44,7 @@ def unpack(project, exactly=True):
 
 
 def unpack_unanswered(project, where):
-    """Writes to the folder which provers gave no answer: a run need not wait for them again. No goal
+    """Writes to the folder which provers gave no answer: a run need not wait for them. No goal
     is proven by such a result, true or forged."""
     write(where, {n: v for n, v in entries(project).items() if verdict(v) in UNANSWERED})
 
