@@ -33,22 +33,6 @@
         uint32_t *mean) = MeanIs(c, lay, at, k, b, mean, CopyOn(c, lay, at, k));
     logic integer MeanLen{L}(zp_config *c, zp_layout *lay, integer k, integer b) =
       LocalIn(lay->flat + k, c->stage, b);
-    // s is apart from each field of the inputs that has 64 bits; listed separately, so that provers
-    // find the instance. s: the squares, and the flag.
-    predicate InputsClear{L}(zp_config *c, zp_layout *lay, zp_sumsq *s) =
-      \separated(s, &c->micro_batches) && \separated(s, &c->bucket) && \separated(s, &c->align) &&
-      (\forall integer j; 0 <= j < c->n_params ==> \separated(s, &c->params[j].numel)) &&
-      (\forall integer k; 0 <= k < lay->n_flats ==> \separated(s, &lay->flat[k].numel)) &&
-      (\forall integer k; 0 <= k < lay->n_flats ==> \separated(s, &lay->flat[k].capacity)) &&
-      (\forall integer k; 0 <= k < lay->n_flats ==> \separated(s, &lay->flat[k].align)) &&
-      (\forall integer i; 0 <= i < lay->n_params ==> \separated(s, &lay->spot[i].start));
-    predicate FlagClear{L}(zp_config *c, zp_layout *lay, int64_t *s) =
-      \separated(s, &c->micro_batches) && \separated(s, &c->bucket) && \separated(s, &c->align) &&
-      (\forall integer j; 0 <= j < c->n_params ==> \separated(s, &c->params[j].numel)) &&
-      (\forall integer k; 0 <= k < lay->n_flats ==> \separated(s, &lay->flat[k].numel)) &&
-      (\forall integer k; 0 <= k < lay->n_flats ==> \separated(s, &lay->flat[k].capacity)) &&
-      (\forall integer k; 0 <= k < lay->n_flats ==> \separated(s, &lay->flat[k].align)) &&
-      (\forall integer i; 0 <= i < lay->n_params ==> \separated(s, &lay->spot[i].start));
 */
 
 #endif
