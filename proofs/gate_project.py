@@ -218,7 +218,8 @@ ASSUMES = re.compile(
     r"|Let)\b"
 )
 IN_SECTION = ("Variable", "Hypothes", "Context", "Let")
-COQ_LIBRARY = {"Arith", "Bool", "Lia", "List", "Permutation", "RelationClasses", "Sorted", "ZArith"}
+COQ_LIBRARY = {"Arith", "Bool", "FinFun", "Lia", "List", "Permutation", "RelationClasses"}
+COQ_LIBRARY |= {"Sorted", "ZArith"}
 
 
 def judge_coq(v):

@@ -62,7 +62,7 @@
 static int64_t writes_the_same(const zp_config *cfg, const zp_layout *lay, int32_t phase,
                                zp_coord at, const zp_op *a, int64_t n, zp_op *b, int64_t cap)
 {
-  int64_t m;
+  int64_t m = 0;
   //@ assert planned: lay->stage == at.pp && Planned(cfg, lay);
   //@ assert fits: StageFits(cfg, lay);
   m = zp_program_write(cfg, lay, phase, at, b, cap);

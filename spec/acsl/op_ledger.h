@@ -10,9 +10,16 @@
     lemma Ledger_One{L}: \forall zp_op *ops, integer n, next, g, key, stepped; 0 <= n &&
       next == n + 1 ==> LedgerOf(ops, next, g, key, stepped) ==
         PutAt(LedgerOf(ops, n, g, key, stepped), ops + n, g, key, stepped);
+    // The ledger of g is the same at lo and at hi.
+    predicate Quiet{L}(zp_op *ops, integer lo, integer hi, integer g, integer key,
+        integer stepped) =
+      LedgerOf(ops, hi, g, key, stepped) == LedgerOf(ops, lo, g, key, stepped);
+    lemma Quiet_Next{L}: \forall zp_op *ops, integer lo, hi, next, g, key, stepped;
+      0 <= lo <= hi && next == hi + 1 && Silent(ops, lo, next, g) &&
+      Quiet(ops, lo, hi, g, key, stepped) ==> Quiet(ops, lo, next, g, key, stepped);
     lemma Silent_Run{L}: \forall integer m; 0 <= m ==> \forall zp_op *ops, integer lo, hi, g, key,
       stepped; 0 <= lo && hi == lo + m && Silent(ops, lo, hi, g) ==>
-      LedgerOf(ops, hi, g, key, stepped) == LedgerOf(ops, lo, g, key, stepped);
+      Quiet(ops, lo, hi, g, key, stepped);
     lemma Silent_Ledger{L}: \forall zp_op *ops, integer lo, hi, g, key, stepped; 0 <= lo <= hi &&
       Silent(ops, lo, hi, g) ==>
       LedgerOf(ops, hi, g, key, stepped) == LedgerOf(ops, lo, g, key, stepped);

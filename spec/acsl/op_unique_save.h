@@ -54,6 +54,18 @@
       FrozensOps{F,B}(w, lo, hi, c, f, x, s, dp, tp) ==> EqualRange{A,B}(v, w, lo, hi);
     lemma Plain_Unique{A,B}: \forall zp_op *o, zp_op *x, integer kind, t, i;
       IsPlain{A}(o, kind, t, i) && IsPlain{B}(x, kind, t, i) ==> EqualOps{A,B}(o, x);
+    lemma Equal_Four{A,B}: \forall zp_op *v, zp_op *w, integer n, a, b, d, hi; a == n + 1 &&
+      b == n + 2 && d == n + 3 && hi == n + 4 && EqualOps{A,B}(v + n, w + n) &&
+      EqualOps{A,B}(v + a, w + a) && EqualOps{A,B}(v + b, w + b) && EqualOps{A,B}(v + d, w + d) ==>
+      EqualRange{A,B}(v, w, n, hi);
+    lemma SaveEnds_First{A,B}: \forall zp_op *v, zp_op *w, integer n;
+      SaveEnds{A}(v, n) && SaveEnds{B}(w, n) ==> EqualOps{A,B}(v + n, w + n);
+    lemma SaveEnds_Second{A,B}: \forall zp_op *v, zp_op *w, integer n, a; a == n + 1 &&
+      SaveEnds{A}(v, n) && SaveEnds{B}(w, n) ==> EqualOps{A,B}(v + a, w + a);
+    lemma SaveEnds_Third{A,B}: \forall zp_op *v, zp_op *w, integer n, b; b == n + 2 &&
+      SaveEnds{A}(v, n) && SaveEnds{B}(w, n) ==> EqualOps{A,B}(v + b, w + b);
+    lemma SaveEnds_Fourth{A,B}: \forall zp_op *v, zp_op *w, integer n, d; d == n + 3 &&
+      SaveEnds{A}(v, n) && SaveEnds{B}(w, n) ==> EqualOps{A,B}(v + d, w + d);
     lemma SaveEnds_Unique{A,B}: \forall zp_op *v, zp_op *w, integer n, hi; hi == n + 4 &&
       SaveEnds{A}(v, n) && SaveEnds{B}(w, n) ==> EqualRange{A,B}(v, w, n, hi);
     lemma Load_Unique{A,B}: \forall zp_op *v, zp_op *w; LoadOps{A}(v) && LoadOps{B}(w) ==>

@@ -113,7 +113,7 @@
       (0 <= BackwardOf(c, lay, t) ==> DoneBefore(c, lay, t) == BackwardOf(c, lay, t) &&
         DoneBefore(c, lay, u) == BackwardOf(c, lay, t) + 1) &&
       (BackwardOf(c, lay, t) < 0 ==> DoneBefore(c, lay, u) == DoneBefore(c, lay, t));
-    lemma Slots_Micros{L}: \forall zp_config *c, zp_layout *lay, integer t, u; u == t + 1 &&
+    lemma Slots_MeanMicros{L}: \forall zp_config *c, zp_layout *lay, integer t, u; u == t + 1 &&
       1 <= c->micro_batches ==> MicrosLen(c, lay, DoneBefore(c, lay, u)) ==
         MicrosLen(c, lay, DoneBefore(c, lay, t)) + MicroLen(c, lay, BackwardOf(c, lay, t));
     lemma Slots_Grow{L}: \forall zp_config *c, zp_layout *lay, integer t, u; u == t + 1 && 0 <= t &&
@@ -222,7 +222,7 @@
     lemma Step_Pipe{F,O}: \forall zp_op *ops, integer n, zp_config *c, zp_layout *lay;
       ProgramFits{F}(c, lay) && StepOf{F,O}(ops, n, c, lay) ==>
       NoMeans{O}(ops, 0, PipeLen{F}(c, lay));
-    lemma Step_Tail{F,O}: \forall zp_op *ops, integer n, zp_config *c, zp_layout *lay;
+    lemma Step_MeanTail{F,O}: \forall zp_op *ops, integer n, zp_config *c, zp_layout *lay;
       ProgramFits{F}(c, lay) && StepOf{F,O}(ops, n, c, lay) ==>
       TailMeans{F,O}(ops, PipeLen{F}(c, lay), n, c, lay) &&
       TailPlaces{F}(PipeLen{F}(c, lay), MeansFrom{F}(c, lay), MeansTo{F}(c, lay), n, c, lay);
