@@ -9,9 +9,9 @@
   logic real Squared(real x) = x * x;
 
   // elements lo .. hi - 1
-  logic real Squares{L}(double *g, integer lo, integer hi) =
-    lo >= hi ? 0.0 : Squares(g, lo, hi - 1) + Squared(g[hi - 1]);
-  logic real GroupNorm{L}(double *g, integer lo, integer hi) = \sqrt(Squares(g, lo, hi));
+  logic real RealSquares{L}(double *g, integer lo, integer hi) =
+    lo >= hi ? 0.0 : RealSquares(g, lo, hi - 1) + Squared(g[hi - 1]);
+  logic real GroupNorm{L}(double *g, integer lo, integer hi) = \sqrt(RealSquares(g, lo, hi));
 
   // an expert group's norm: n of d ranks have added their d-th part of x
   logic real RealPart(real x, integer d) = x / d;
@@ -24,7 +24,7 @@
       Squared(Averaged(GroupNorm(g, off[k - 1], off[k]), d[k - 1]));
   logic real OldNorm{L}(double *g, int64_t *off, int64_t *d, integer k) =
     \sqrt(OldTotal(g, off, d, k));
-  logic real NewNorm{L}(double *g, integer n) = \sqrt(Squares(g, 0, n));
+  logic real NewNorm{L}(double *g, integer n) = \sqrt(RealSquares(g, 0, n));
 
   predicate Groups{L}(int64_t *off, int64_t *d, integer k) = off[0] == 0 &&
     (\forall integer i; 0 <= i < k ==> off[i] <= off[i + 1]) &&
@@ -34,12 +34,13 @@
 /*@
   lemma Squared_NotNegative: \forall real x; Squared(x) >= 0.0;
   lemma Squares_NotNegative{L}: \forall integer hi; 0 <= hi ==> \forall double *g, integer lo;
-    0 <= lo ==> Squares(g, lo, hi) >= 0.0;
+    0 <= lo ==> RealSquares(g, lo, hi) >= 0.0;
   lemma Squares_Join{L}: \forall integer hi; 0 <= hi ==> \forall double *g, integer lo, mid;
-    0 <= lo <= mid <= hi ==> Squares(g, lo, hi) == Squares(g, lo, mid) + Squares(g, mid, hi);
+    0 <= lo <= mid <= hi ==>
+    RealSquares(g, lo, hi) == RealSquares(g, lo, mid) + RealSquares(g, mid, hi);
   lemma Root_Squared: \forall real x; x >= 0.0 ==> Squared(\sqrt(x)) == x;
   lemma Norm_Squared{L}: \forall double *g, integer lo, hi; 0 <= lo && 0 <= hi ==>
-    Squared(GroupNorm(g, lo, hi)) == Squares(g, lo, hi);
+    Squared(GroupNorm(g, lo, hi)) == RealSquares(g, lo, hi);
 
   logic real RealTimes(integer n, real x) = n * x;
   lemma RealTimes_Next: \forall integer n, real x; RealTimes(n, x) == RealTimes(n - 1, x) + x;
@@ -49,14 +50,14 @@
     \forall real x; PartSums(x, n) == RealTimes(n, x);
   lemma Averaged_Same: \forall integer d, real x; 1 <= d ==> Averaged(x, d) == x;
   lemma Group_Term{L}: \forall double *g, integer lo, hi, d; 0 <= lo && 0 <= hi && 1 <= d ==>
-    Squared(Averaged(GroupNorm(g, lo, hi), d)) == Squares(g, lo, hi);
+    Squared(Averaged(GroupNorm(g, lo, hi), d)) == RealSquares(g, lo, hi);
 
   lemma Offsets_Rise{L}: \forall integer k; 0 <= k ==> \forall int64_t *off, *d;
     Groups(off, d, k) ==> 0 <= off[k];
   lemma Groups_Fewer{L}: \forall integer k; 1 <= k ==> \forall int64_t *off, *d;
     Groups(off, d, k) ==> Groups(off, d, k - 1) && off[k - 1] <= off[k] && 1 <= d[k - 1];
   lemma Old_Total{L}: \forall integer k; 0 <= k ==> \forall double *g, int64_t *off, *d;
-    Groups(off, d, k) ==> OldTotal(g, off, d, k) == Squares(g, 0, off[k]);
+    Groups(off, d, k) ==> OldTotal(g, off, d, k) == RealSquares(g, 0, off[k]);
   // the theorem
   lemma Old_New{L}: \forall integer k; 0 <= k ==> \forall double *g, int64_t *off, *d;
     Groups(off, d, k) ==> OldNorm(g, off, d, k) == NewNorm(g, off[k]);
