@@ -25,6 +25,7 @@ TESTS = {
     "test_plan_pipeline": ["ref/plan/pipeline.c"],
     "test_plan_topology": ["ref/plan/topology.c", "ref/plan/config.c"],
     "test_plan_layout": [
+        "ref/plan/flat_size.c",
         "ref/plan/layout.c",
         "ref/plan/layout_build.c",
         "ref/plan/layout_put.c",
@@ -35,9 +36,14 @@ TESTS = {
     ],
     "test_num_half": ["ref/num/half.c"],
     "test_num_scaler": ["ref/num/scaler.c"],
+    "test_num_agree": ["ref/num/agree.c"],
+    "test_num_packed": ["ref/num/packed.c", "ref/num/value.c"],
 }
 # Files that a test links without testing them.
-NEEDED = {"test_plan_layout": ["ref/plan/topology.c", "ref/plan/config.c"]}
+NEEDED = {
+    "test_plan_layout": ["ref/plan/flat_size.c", "ref/plan/topology.c", "ref/plan/config.c"],
+    "test_num_packed": ["ref/num/value.c"],
+}
 # Smaller case counts of tests that would take minutes with every contract checked.
 FEWER = {"test_plan_layout": {"LAYOUT_MOST": 24}}
 # Tests omitted because a contract that is checked at each step takes minutes.
