@@ -12,7 +12,7 @@ SKIPPED = ("tests/lint/", "proofs/gate_tests/")
 
 
 def without_code(text):
-    """The text with code blanked out: a link in it is none."""
+    """The text with code blanked out, so that it has no links there."""
 
     def blank(m):
         return re.sub(r"[^\n]", " ", m[0])

@@ -113,6 +113,7 @@ def forged_cache():
         text = f.read()
     for old, new in (("timeout", "valid"), ("unknown", "valid")):
         text = text.replace(f'"{old}"', f'"{new}"')
+    text = re.sub(r'"time": [0-9.]+', '"time": 0.1', text)  # WP asks again after a time-out's time
     with open(path, "w") as f:
         f.write(text)
     script("prove.py", tree, "arrays")
