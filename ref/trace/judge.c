@@ -192,7 +192,8 @@ static void finish(judge *j)
     j->records += p->reader.records;
     j->unjudged += p->any_open;
     if (p->reader.state == ZP_TRACE_ENDED) j->ended++;
-    if (p->reader.state == ZP_TRACE_STOPPED) cut[stopped++] = r;
+    if (p->reader.state == ZP_TRACE_STOPPED && p->reader.exit.how == ZP_TRACE_NO_EXIT)
+      cut[stopped++] = r;
     if (p->reader.state == ZP_TRACE_DAMAGED)
       zp_trace_add_finding(j, "damaged", r, p->reader.records, 0,
                            "rank %d's trace is damaged after record %" PRId64 ", near byte %" PRId64
@@ -202,6 +203,7 @@ static void finish(judge *j)
   }
   zp_trace_report_behind(j);
   zp_trace_report_short(j);
+  zp_trace_report_exits(j);
   if (stopped) {
     zp_trace_add_finding(
         j, "unfinished", cut[0], j->p[cut[0]].reader.records, 1,

@@ -272,6 +272,9 @@ void zp_trace_note_gap(judge *j, const wait *w, int32_t by, const int32_t *late,
 void zp_trace_report_behind(judge *j);
 /* Reports ranks that enter fewer or more operations of a group than its other members. */
 void zp_trace_report_short(judge *j);
+/* exits.c: reports ranks that ended with an exit status or by an exception: an error if other ranks
+ * wait for operations that the rank never enters. After the two reports above. */
+void zp_trace_report_exits(judge *j);
 
 void zp_trace_add_finding(judge *j, const char *kind, int32_t rank, int64_t record, int warning,
                           const char *format, ...) __attribute__((format(printf, 6, 7)));

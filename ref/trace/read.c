@@ -104,6 +104,10 @@ void zp_trace_close(zp_trace_reader *r)
   free(r->buffer);
   free(r->def);
   free(r->run);
+  free(r->phases.at);
+  free(r->sites.at);
+  free(r->labels.at);
+  free(r->text);
   *r = (zp_trace_reader){.state = ZP_TRACE_STOPPED};
 }
 
@@ -122,6 +126,7 @@ static int64_t read_def(zp_trace_reader *r, zp_trace_def *d)
       {v[3] - 1, (int32_t)(v[5] - 1), (uint8_t)v[0], (uint8_t)v[1], (uint8_t)v[2], (uint8_t)v[6]},
       (int32_t)v[4],
       (int32_t)v[7],
+      r->site,
       -1};
   return 0;
 }
@@ -131,13 +136,21 @@ static int64_t read_name(zp_trace_reader *r, zp_trace_item *item)
   const int64_t n = number(r);
   if (n < 0) return n;
   if (n >= ZP_TRACE_NAME) return -2;
+  uint8_t raw[ZP_TRACE_NAME];
   for (int64_t i = 0; i < n; i++) {
     const int b = byte(r);
     if (b < 0) return -1;
-    item->name[i] = b >= 32 && b < 127 && b != '"' && b != '\\' ? (char)b : '?';
+    raw[i] = (uint8_t)b;
   }
-  item->name[n] = 0;
+  zp_trace_clean_text(raw, n, item->name, sizeof item->name);
   return 0;
+}
+
+static int64_t read_phase(zp_trace_reader *r, zp_trace_item *item)
+{
+  const int64_t bad = read_name(r, item);
+  if (bad == 0) zp_trace_keep_text(r, &r->phases, item->number, item->name);
+  return bad;
 }
 
 static int64_t read_source(zp_trace_reader *r, zp_trace_item *item)
@@ -191,6 +204,20 @@ static int64_t read_group(zp_trace_reader *r, zp_trace_item *item)
   return 0;
 }
 
+/* kind, length, and that many bytes */
+static int64_t read_extension(zp_trace_reader *r)
+{
+  uint8_t body[ZP_TRACE_BODY];
+  const int64_t kind = number(r), length = number(r);
+  if (kind < 0 || length < 0) return kind < 0 ? kind : length;
+  for (int64_t i = 0; i < length; i++) {
+    const int b = byte(r);
+    if (b < 0) return -1;
+    if (i < ZP_TRACE_BODY) body[i] = (uint8_t)b;
+  }
+  return zp_trace_read_extension(r, kind, body, length);
+}
+
 static int give_def(zp_trace_reader *r, zp_trace_item *item, int64_t id)
 {
   if (id >= r->defs || r->def[id].sig.op == 0) return stop(r, -2);
@@ -234,6 +261,10 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
       bad = define(r);
       if (bad) return stop(r, bad);
       continue;
+    case ZP_TRACE_EXTENSION:
+      bad = read_extension(r);
+      if (bad) return stop(r, bad);
+      continue;
     case ZP_TRACE_OP:
       bad = read_def(r, &r->inline_op);
       if (bad) return stop(r, bad);
@@ -257,7 +288,7 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
     }
     if (tag == ZP_TRACE_GROUP) bad = read_group(r, item);
     if (tag == ZP_TRACE_SOURCE) bad = read_source(r, item);
-    if (tag == ZP_TRACE_PHASE) bad = read_name(r, item);
+    if (tag == ZP_TRACE_PHASE) bad = read_phase(r, item);
     if (tag == ZP_TRACE_WAIT && item->number > r->records)
       bad = -2; /* a wait for an operation that was never entered */
     if (bad) return stop(r, bad);

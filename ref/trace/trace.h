@@ -23,11 +23,14 @@ enum {
   ZP_TRACE_END = 9,
   ZP_TRACE_OP = 10,     /* an operation written out; the reader returns it for both forms */
   ZP_TRACE_SOURCE = 11, /* the source of an earlier receive from any source */
+  ZP_TRACE_EXTENSION = 12,
   ZP_TRACE_FIRST_DEF = 16
 };
 /* The most ranks of a run. The limit keeps a damaged header from requesting all memory. */
 enum { ZP_TRACE_WORLD = 1 << 17 };
 enum { ZP_TRACE_DEFS = 1024, ZP_TRACE_NAME = 256 };
+/* The kinds of extensions. Readers skip other kinds. */
+enum { ZP_TRACE_SITE = 1, ZP_TRACE_AT_SITE = 2, ZP_TRACE_EXIT = 3, ZP_TRACE_LABEL = 4 };
 enum { ZP_TRACE_ASYNC = 1, ZP_TRACE_ANY = 2 }; /* flags; ANY: a receive from any source */
 #define ZP_TRACE_MAGIC "ZPTRACE\1"
 
@@ -46,6 +49,7 @@ typedef struct zp_trace_def {
   zp_trace_sig sig;
   int32_t group; /* the file's own number */
   int32_t phase; /* the file's own number; 0: no phase */
+  int32_t site;  /* the call site, by the file's own number; 0: unknown */
   int32_t link;  /* for the caller, initially -1; not part of the file */
 } zp_trace_def;
 
@@ -72,6 +76,26 @@ typedef enum zp_trace_state {
   ZP_TRACE_ENDED
 } zp_trace_state;
 
+/* Texts that a file declares by number. A file counts its phases, sites and labels from 0 or 1. The
+ * text of another number is not kept. */
+typedef struct zp_trace_texts {
+  int64_t *at; /* [n] 1 + the offset in zp_trace_reader.text; 0: no text */
+  int32_t n, cap;
+} zp_trace_texts;
+
+typedef enum zp_trace_ending {
+  ZP_TRACE_NO_EXIT = 0,   /* the file does not say how the process ended */
+  ZP_TRACE_STATUS = 1,    /* with an exit status that is not 0 */
+  ZP_TRACE_EXCEPTION = 2, /* by an exception that the program did not catch */
+  ZP_TRACE_ENDINGS
+} zp_trace_ending;
+
+typedef struct zp_trace_exit {
+  zp_trace_ending how;
+  int32_t status;  /* 0 … 255 */
+  char reason[64]; /* the type of the exception, or "" */
+} zp_trace_exit;
+
 typedef struct zp_trace_reader {
   zp_trace_failure *failure;
   const char *dir;
@@ -84,6 +108,11 @@ typedef struct zp_trace_reader {
   int32_t defs;
   zp_trace_run *run;
   int32_t runs_cap;
+  int32_t site;                         /* of the next operation without a definition */
+  zp_trace_texts phases, sites, labels; /* labels: by the number of their group */
+  char *text;
+  int64_t text_n, text_cap;
+  zp_trace_exit exit;
 } zp_trace_reader;
 
 /* Opens the trace of a rank in dir (borrowed, like failure). If the file is missing or not a trace,
@@ -92,6 +121,18 @@ void zp_trace_open(zp_trace_reader *r, zp_trace_failure *failure, const char *di
 /* Returns 1, or 0 at the end of the trace, for which `state` gives the reason. */
 int zp_trace_next(zp_trace_reader *r, zp_trace_item *item);
 void zp_trace_close(zp_trace_reader *r);
+/* The text of a number in &r->phases, &r->sites or &r->labels; "" if there is none. A site is
+ * "train.py:15;loop.py:88", the innermost call first. Valid until the next item. */
+const char *zp_trace_text(const zp_trace_reader *r, const zp_trace_texts *of, int32_t number);
+/* texts.c: keeps the text of a number. */
+void zp_trace_keep_text(zp_trace_reader *r, zp_trace_texts *of, int64_t number, const char *text);
+/* Stores n bytes as a text of at most cap - 1 characters. Characters that JSON or a terminal could
+ * misread become "?". */
+void zp_trace_clean_text(const uint8_t *raw, int64_t n, char *text, size_t cap);
+/* The extension of a kind with a body of n bytes, of which only the first ZP_TRACE_BODY are in
+ * `body`. Returns 0, or -2 if the body is invalid. */
+enum { ZP_TRACE_BODY = 512 };
+int64_t zp_trace_read_extension(zp_trace_reader *r, int64_t kind, const uint8_t *body, int64_t n);
 /* Returns 1 + the highest rank in a file name in dir, 0 without such files, or -1 if dir cannot be
  * read (errno). has: NULL or [ZP_TRACE_WORLD]; the elements of ranks in file names become 1. */
 int32_t zp_trace_named(const char *dir, uint8_t *has);

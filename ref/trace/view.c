@@ -12,34 +12,21 @@
 
 enum { TEXT = 160 };
 
-typedef struct phases {
-  char (*name)[ZP_TRACE_NAME];
-  int32_t n;
-} phases;
-
-static void keep_phase(const zp_trace_reader *r, phases *p, const zp_trace_item *item)
-{
-  if (item->number >= 4096) return;
-  if (item->number >= p->n) {
-    p->name =
-        zp_trace_grow(r->failure, p->name, (size_t)p->n, (size_t)item->number + 1, sizeof *p->name);
-    p->n = (int32_t)item->number + 1;
-  }
-  memcpy(p->name[item->number], item->name, ZP_TRACE_NAME);
-}
-
 /* Traces do not record the end of an operation, so it is drawn a microsecond long. */
-static void slice(zp_chrome_trace *t, const zp_trace_reader *r, const zp_trace_def *d,
-                  const phases *p, int64_t step, double from)
+static void slice(zp_chrome_trace *t, const zp_trace_reader *r, const zp_trace_def *d, int64_t step,
+                  double from)
 {
   char text[TEXT];
+  const char *phase = d->phase > 0 ? zp_trace_text(r, &r->phases, d->phase) : "";
+  const char *site = d->site > 0 ? zp_trace_text(r, &r->sites, d->site) : "";
   zp_trace_describe(&d->sig, text, sizeof text);
-  zp_chrome_slice(t, r->rank, d->group, from, 1, zp_trace_ops[d->sig.op],
-                  d->phase > 0 && d->phase < p->n ? p->name[d->phase] : "");
+  zp_chrome_slice(t, r->rank, d->group, from, 1, zp_trace_ops[d->sig.op], phase);
   zp_chrome_args(t);
   zp_chrome_string(t, "what", text);
   zp_chrome_integer(t, "record", r->records - 1);
   zp_chrome_integer(t, "step", step);
+  if (phase[0]) zp_chrome_string(t, "phase", phase);
+  if (site[0]) zp_chrome_string(t, "site", site);
   zp_chrome_close(t);
 }
 
@@ -55,6 +42,18 @@ static void step_mark(zp_chrome_trace *t, int32_t rank, double at, int64_t step)
   zp_chrome_close(t);
 }
 
+/* A row has the label of its group, if the trace has one, before the key. */
+static void name_row(zp_chrome_trace *t, const zp_trace_reader *r, const zp_trace_item *group)
+{
+  char text[2 * ZP_TRACE_NAME + 3];
+  const char *label = group->number < ZP_TRACE_WORLD
+                          ? zp_trace_text(r, &r->labels, (int32_t)group->number)
+                          : "";
+  if (label[0]) snprintf(text, sizeof text, "%s (%s)", label, group->name);
+  else snprintf(text, sizeof text, "%s", group->name);
+  zp_chrome_name(t, r->rank, group->number, "thread_name", text);
+}
+
 static double now(const zp_trace_reader *r)
 {
   return r->ns ? (double)r->ns / 1000 : (double)r->records;
@@ -64,7 +63,6 @@ static double now(const zp_trace_reader *r)
 typedef struct view {
   zp_trace_failure failure;
   zp_trace_reader reader;
-  phases phases;
   int64_t records;
 } view;
 
@@ -77,22 +75,13 @@ static void draw(zp_chrome_trace *t, view *v)
   snprintf(text, sizeof text, "rank %d", (int)r->rank);
   zp_chrome_name(t, r->rank, 0, "process_name", text);
   while (zp_trace_next(r, &item)) {
-    if (item.kind == ZP_TRACE_GROUP)
-      zp_chrome_name(t, r->rank, item.number, "thread_name", item.name);
-    if (item.kind == ZP_TRACE_PHASE) keep_phase(r, &v->phases, &item);
+    if (item.kind == ZP_TRACE_GROUP) name_row(t, r, &item);
     if (item.kind == ZP_TRACE_STEP) {
       step = item.number;
       step_mark(t, r->rank, now(r), step);
     }
-    if (item.kind == ZP_TRACE_OP) slice(t, r, item.op, &v->phases, step, now(r));
+    if (item.kind == ZP_TRACE_OP) slice(t, r, item.op, step, now(r));
   }
-}
-
-static void release(view *v)
-{
-  zp_trace_close(&v->reader);
-  free(v->phases.name);
-  v->phases = (phases){NULL, 0};
 }
 
 /* Counts the records drawn. Returns 0 or a status. */
@@ -105,7 +94,7 @@ static int draw_ranks(view *v, FILE *f, const char *dir, int32_t first, int32_t 
     zp_trace_open(&v->reader, &v->failure, dir, r);
     if (v->reader.state == ZP_TRACE_READING) draw(&t, v);
     v->records += v->reader.records;
-    release(v);
+    zp_trace_close(&v->reader);
   }
   zp_chrome_end(&t);
   return 0;
@@ -124,7 +113,7 @@ int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last
   if (zp_output_spares("--out", file, (const char *[]){dir, NULL}, err) != 0) return err->status;
   if (zp_output_open(&to, file, err) != 0) return err->status;
   if (draw_ranks(&v, to.f, dir, first, last < world ? last : world - 1) != 0) {
-    release(&v);
+    zp_trace_close(&v.reader);
     zp_fail(err, v.failure.err.status, -1, "%s", v.failure.err.text);
   } else if (v.records == 0) {
     zp_fail(err, ZP_E_REFUSED, -1, "%s: all traces are empty: nothing to show in %s.", dir, file);

@@ -5,10 +5,11 @@ import random
 import mutate
 
 MAGIC = b"ZPTRACE\1"
-GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, FIRST = (
-    *range(1, 12),
+GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, EXTENSION, FIRST = (
+    *range(1, 13),
     16,
 )
+SITE, AT_SITE, EXIT, LABEL = range(1, 5)
 ALL_REDUCE, ALL_GATHER, SEND, RECV = 1, 3, 10, 11
 NUMBERS = [n for n in mutate.INTEGERS if n >= 0]
 
@@ -35,18 +36,28 @@ def text(data):
     return len(data), data
 
 
+def extension(kind, *numbers, data=b""):
+    """An extension as numbers and bytes, whose length a change may make wrong."""
+    return [EXTENSION, kind, sum(len(leb(n)) for n in numbers) + len(data), *numbers, data]
+
+
 def operation(op, count, group, root=0, flags=0, phase=1):
     return [op, 2 if op == ALL_REDUCE else 1, 8, count + 1, group, root, flags, phase]
 
 
 def run(dice, world):
-    """The items of each rank of a valid run: collectives of all, a ring of sends, steps."""
-    steps, any_source = dice.choice([1, 3]), dice.random() < 0.3
+    """The items of each rank of a valid run: collectives of all, a ring of sends, steps, call
+    sites."""
+    steps, any_source, ends_early = dice.choice([1, 3]), dice.random() < 0.3, dice.random() < 0.2
     ranks = []
     for rank in range(world):
         items = [
+            extension(LABEL, 1, data=b"default_pg"),
             [GROUP, 1, *text(b"world"), world, rank + 1, 1, 0, 2, world],
             [PHASE, 1, *text(b"gradient")],
+            extension(SITE, 1, data=b"train.py:15;loop.py:8"),
+            extension(SITE, 2, data=b"train.py:20"),
+            extension(AT_SITE, 1),
             [
                 DEF,
                 0,
@@ -61,6 +72,8 @@ def run(dice, world):
                 [FIRST],
                 [FIRST + 1],
                 [WAIT, 1],
+                extension(AT_SITE, dice.choice([0, 2, 3])),
+                extension(dice.choice([9, 99]), 7, data=b"unknown"),
                 [CALL],
             ]
             if world > 1:
@@ -72,7 +85,8 @@ def run(dice, world):
                 else:
                     items.append([OP, *operation(RECV, 4, 1, left + 1, 1)])
             items += [[CALL_END], [WAIT, 1]]
-        ranks.append([*items, [END]])
+        status = extension(EXIT, 1 + rank % 2, 3, data=b"ValueError" if rank % 2 else b"")
+        ranks.append([*items, status if ends_early else [END]])
     return ranks
 
 
@@ -91,6 +105,13 @@ def change(dice, ranks):
         items[at:at] = dice.choice(ranks)[at : at + dice.choice([1, 5])]
     elif pick == 4:
         items.insert(at, [dice.randrange(20), *dice.choices(NUMBERS, k=dice.randrange(9))])
+    elif pick == 5 and dice.random() < 0.5:
+        body = [dice.choice(NUMBERS) for _ in range(dice.randrange(3))]
+        kind, length = dice.choice([*range(6), *NUMBERS[:4]]), dice.choice([0, 1, 40, *NUMBERS])
+        item = extension(kind, *body, data=b"x" * dice.choice([0, 1, 300, 9000]))
+        if dice.random() < 0.5:
+            item[2] = length
+        items.insert(at, item)
     elif pick == 5:
         items.insert(at, [dice.choice([b"\xff" * 12, b"\0\0\0", b"\x80" * 9 + b"\x01"])])
     elif items:

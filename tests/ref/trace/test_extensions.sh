@@ -1,0 +1,117 @@
+#!/bin/sh
+# zeroproof trace: the extensions of the format (call sites, labels, how a process ended) are read,
+# unknown ones are skipped, and traces without extensions are read as before.
+# inputs: build/zeroproof tests/fixtures/lib.sh tests/fixtures/trace_v1/*
+cd "$(dirname "$0")/../../.." || exit 3
+. tests/fixtures/lib.sh
+mkdir "$tmp/run"
+
+# tests/fixtures/trace_v1 was written by the PyTorch recorder before the format had extensions.
+expect 0 '^10 records of 2 ranks: consistent$' a_trace_without_extensions_is_judged \
+  trace check tests/fixtures/trace_v1
+"$zp" trace view tests/fixtures/trace_v1 --out "$tmp/view.json" >/dev/null 2>&1 &&
+  grep -q '"args":{"what":"send 2 fp32 to group rank 1","record":1,"step":7,"phase":"gradient"}' \
+    "$tmp/view.json" && ! grep -q '"site"' "$tmp/view.json"
+verdict $? a_trace_without_extensions_is_drawn "$(cat "$tmp/view.json")"
+
+# Bytes for printf. A body of n characters: its length, at most 127.
+byte() { printf '\\%03o' "$1"; }
+extension() { # extension KIND LENGTH BODY
+  printf '\\014%s%s%s' "$(byte "$1")" "$(byte "$2")" "$3"
+}
+site() { extension 1 $((1 + ${#2})) "$(byte "$1")$2"; } # site ID TEXT
+at() { extension 2 1 "$(byte "$1")"; } # at ID
+ended() { extension 3 $((2 + ${#3})) "$(byte "$1")$(byte "$2")$3"; } # ended HOW STATUS REASON
+label() { extension 4 $((1 + ${#2})) "$(byte "$1")$2"; } # label GROUP TEXT
+# an operation OP of group 1 without a definition: 4 elements fp32, blocking, phase 1
+operation() { printf '\\012%s\\002\\010\\005\\001\\000\\000\\001' "$(byte "$1")"; }
+define() { printf '\\002\\000%s\\002\\010\\005\\001\\000\\000\\001' "$(byte "$1")"; } # id 0
+defined='\020'
+phase='\003\001\007forward'
+before=
+trace() { # trace RANK ITEMS: of a run of two ranks with group 1, "g"
+  # shellcheck disable=SC2059 # the format has the bytes
+  printf "ZPTRACE\\001$(byte "$1")\\002$before\\001\\001\\001g\\002\\000\\001\\000\\002\\002$phase$2" \
+    >"$tmp/run/rank-$1.zpt"
+}
+both() { # both ITEMS: the same on both ranks
+  trace 0 "$1"
+  trace 1 "$1"
+}
+shows() { # shows NAME PATTERN...: all patterns are in the drawn trace of rank 0
+  named=$1
+  shift
+  "$zp" trace view "$tmp/run" --out "$tmp/view.json" --ranks 0 >"$tmp/out" 2>&1
+  for pattern; do
+    grep -q "$pattern" "$tmp/view.json" && continue
+    verdict 1 "$named" "no $pattern in $(cat "$tmp/out" "$tmp/view.json")"
+    return
+  done
+  verdict 0 "$named"
+}
+
+both "$(site 1 'train.py:15;loop.py:8')$(site 2 'train.py:20')$(at 1)$(operation 1)$(define 1)\
+$(at 2)$(operation 3)$defined$(at 0)$(operation 9)\\011"
+expect 0 '^8 records of 2 ranks: consistent$' call_sites_do_not_change_the_verdict \
+  trace check "$tmp/run"
+shows an_operation_without_a_definition_has_the_site_before_it \
+  '"record":0,"step":-1,"phase":"forward","site":"train.py:15;loop.py:8"' \
+  '"record":1,"step":-1,"phase":"forward","site":"train.py:20"' \
+  '"record":3,"step":-1,"phase":"forward"}'
+shows a_definition_keeps_the_site_before_it \
+  '"record":2,"step":-1,"phase":"forward","site":"train.py:15;loop.py:8"'
+both "$(at 3)$(operation 1)$(site 9 'far.py:1')$(at 9)$(operation 1)\\011"
+expect 0 consistent sites_without_a_text_are_accepted trace check "$tmp/run"
+"$zp" trace view "$tmp/run" --out "$tmp/view.json" >/dev/null 2>&1 &&
+  ! grep -q '"site"' "$tmp/view.json"
+verdict $? they_have_no_text "$(cat "$tmp/view.json")"
+before="$(label 1 'default_pg')" # a label may precede its group
+both "$(operation 1)\\011"
+before=
+shows the_row_of_a_group_has_its_label '"name":"default_pg (g)"'
+expect 0 consistent labels_do_not_change_the_verdict trace check "$tmp/run"
+
+both "$(extension 99 5 'later')$(extension 100 0 '')$(operation 1)\\011"
+expect 0 '^2 records of 2 ranks: consistent$' unknown_extensions_are_skipped trace check "$tmp/run"
+both "$(operation 1)$(extension 99 127 'a body of 127 bytes, of which the file has fewer')"
+expect 0 '2 traces without an end mark' a_file_may_end_within_an_extension trace check "$tmp/run"
+invalid() { # invalid NAME EXTENSION
+  both "$(operation 1)$2$(operation 1)\\011"
+  expect 1 'damaged after record 1' "$1" trace check "$tmp/run"
+}
+invalid a_site_without_a_number_is_damage "$(extension 1 0 '')"
+invalid a_number_beyond_the_body_is_damage "$(extension 2 1 '\200')"
+invalid an_exit_without_a_status_is_damage "$(extension 3 1 '\001')"
+invalid an_exit_status_of_256_is_damage "$(extension 3 3 '\001\200\002')"
+long=$(printf '%0200d' 0)
+# shellcheck disable=SC2059
+both "\\014\\001\\221\\003\\001$long$long$(at 1)$(operation 1)\\011"
+expect 0 'consistent' a_long_text_is_cut trace check "$tmp/run"
+shows its_beginning_is_shown '"site":"0\{255\}"'
+
+# How a process ended. Rank 1 enters one operation fewer and does not complete.
+trace 0 "\\004\\003$(operation 1)$(operation 3)\\011"
+trace 1 "\\004\\003$(operation 1)$(ended 1 3 '')"
+expect 1 '^rank 1 ended with exit status 3 at its record 1 \(step 3\)$' \
+  an_exit_status_that_others_wait_for_is_an_error trace check "$tmp/run"
+sed -n 2p "$tmp/out" | grep -q '^rank 1 ended'
+verdict $? it_is_the_first_finding "$(cat "$tmp/out")"
+! grep -q 'without an end mark' "$tmp/out"
+verdict $? a_rank_that_exits_was_not_killed "$(cat "$tmp/out")"
+trace 1 "\\004\\003$(operation 1)$(ended 2 1 'ValueError')"
+expect 1 '^rank 1 ended with an exception \(ValueError\), exit status 1 at its record 1 \(step 3\)$' \
+  an_exception_is_named trace check "$tmp/run"
+both "$(operation 1)$(ended 1 3 '')"
+expect 0 '^warning: 2 ranks \(0, 1\) ended with exit status 3, rank 0 first, at its record 1$' \
+  an_exit_status_that_no_rank_waits_for_is_a_warning trace check "$tmp/run"
+both "$(operation 1)$(ended 7 1 '')$(operation 1)\\011"
+expect 0 '^4 records of 2 ranks: consistent$' an_unknown_way_to_end_is_ignored \
+  trace check "$tmp/run"
+"$zp" trace check --json "$tmp/run" >/dev/null
+trace 0 "$(operation 1)$(operation 3)\\011"
+trace 1 "$(operation 1)$(ended 1 3 '')"
+"$zp" trace check --json "$tmp/run" |
+  jq -e '.findings[0] | .kind == "exit" and .level == "error" and .ranks == [1] and .record == 1' \
+    >/dev/null
+verdict $? exits_are_in_the_json
+finish
