@@ -5,228 +5,20 @@
 
 It hooks into PyTorch's dispatcher, which every collective passes, whether Python or C++ (DDP's
 reducer) issues it. A reduction that only C++ knows is recorded as `unknown`. Every record is
-written before the operation is entered. The format: conformance/TRACE.md."""
+written before the operation is entered, with its call site, step and phase. The format:
+conformance/TRACE.md."""
 
 import atexit
-import contextlib
 import functools
 import os
-import stat
 import sys
 import threading
-import time
+import weakref
 import zlib
 
-GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, FIRST_DEF = *range(1, 12), 16
-DEFS = 1024
-OPS = (
-    "",
-    "all_reduce",
-    "reduce_scatter",
-    "all_gather",
-    "reduce",
-    "broadcast",
-    "gather",
-    "scatter",
-    "all_to_all",
-    "barrier",
-    "send",
-    "recv",
-)
-REDOPS = (
-    "unknown",
-    "none",
-    "sum",
-    "prod",
-    "min",
-    "max",
-    "avg",
-    "premul_sum",
-    "band",
-    "bor",
-    "bxor",
-)
-DTYPES = (
-    "unknown",
-    "int8",
-    "uint8",
-    "int32",
-    "uint32",
-    "int64",
-    "uint64",
-    "float16",
-    "float32",
-    "float64",
-    "bfloat16",
-    "float8_e4m3fn",
-    "float8_e5m2",
-    "bool",
-    "int16",
-    "uint16",
-    "complex64",
-    "complex128",
-)
-
-
-def number(value):
-    """A number in LEB128."""
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def numbers(*values):
-    return b"".join(map(number, values))
-
-
-def text(words):
-    raw = words.encode("ascii", "replace")[:255]
-    return number(len(raw)) + raw
-
-
-def runs(members):
-    """The members as arithmetic sequences: [(first, stride, length)]."""
-    found, i = [], 0
-    while i < len(members):
-        j, stride = i + 1, 0
-        if j < len(members):
-            stride = members[j] - members[i]
-            while j < len(members) and members[j] - members[j - 1] == stride:
-                j += 1
-        found.append((members[i], stride, j - i))
-        i = j
-    return found
-
-
-class TraceFile:
-    """The trace of one rank. Each record is written to the file at once."""
-
-    def __init__(self, folder, rank, world):
-        self.rank, self.groups, self.defs, self.phases = rank, {}, {}, {"": 0}
-        self.count, self.last, self.now_in = 0, None, 0
-        self.lock, self.fd = threading.RLock(), None
-        try:
-            os.makedirs(folder, exist_ok=True)
-            name = os.path.join(folder, f"rank-{rank}.zpt")
-            # a FIFO without a reader fails instead of blocking
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK
-            self.fd = os.open(name, flags, 0o666)
-            if not stat.S_ISREG(os.fstat(self.fd).st_mode):
-                os.close(self.fd)  # a reader of a FIFO would otherwise wait for this process's end
-                raise OSError(0, f"{name} is not a regular file")
-        except OSError as error:
-            self.stop(error)
-        self.put(b"ZPTRACE\1" + numbers(rank, world))
-
-    def put(self, raw):
-        try:
-            while raw and self.fd is not None:
-                raw = raw[os.write(self.fd, raw) :]
-        except OSError as error:
-            self.stop(error)
-
-    def stop(self, error):
-        """Ends the trace after a failed write, without an end mark, and lets the program continue.
-        Records after a torn or missing one would be misread. The descriptor is not closed: it may
-        belong to another file by now."""
-        self.fd = None
-        with contextlib.suppress(OSError, ValueError):
-            print(
-                f"zeroproof: cannot write the trace of rank {self.rank}: {error}. The trace ends "
-                "here, as if the rank "
-                "had stopped; the program continues.",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    def group(self, key, members, size=None):
-        """The number of a group in this file. members None: unknown, so its operations are not
-        judged."""
-        with self.lock:
-            if key not in self.groups:
-                self.groups[key] = len(self.groups) + 1
-                found = runs(members or [])
-                zigzag = [
-                    (first, 2 * stride if stride >= 0 else -2 * stride - 1, n)
-                    for first, stride, n in found
-                ]
-                self.put(
-                    numbers(GROUP, self.groups[key])
-                    + text(key)
-                    + numbers(
-                        len(members) if members else size or 0,
-                        0,
-                        len(found),
-                        *(v for run in zigzag for v in run),
-                    )
-                )
-            return self.groups[key]
-
-    def phase(self, words):
-        with self.lock:
-            if words not in self.phases:
-                self.phases[words] = len(self.phases)
-                self.put(numbers(PHASE, self.phases[words]) + text(words))
-            self.now_in = self.phases[words]
-
-    def operation(
-        self,
-        op,
-        group,
-        redop="unknown",
-        dtype="unknown",
-        count=-1,
-        root=-1,
-        later=False,
-        any_source=False,
-    ):
-        """Records an operation and returns its number. group: from group(). count, root: -1 if
-        unknown or none."""
-        what = (
-            OPS.index(op),
-            REDOPS.index(redop),
-            DTYPES.index(dtype) if dtype in DTYPES else 0,
-            count + 1,
-            group,
-            root + 1,
-            int(later) | 2 * int(any_source),
-            self.now_in,
-        )
-        with self.lock:
-            now, raw = time.monotonic_ns(), b""
-            if self.last is None or now - self.last > 1000:
-                raw = numbers(TIME, now - (self.last or 0))
-                self.last = now
-            if what not in self.defs and len(self.defs) < DEFS:
-                self.defs[what] = len(self.defs)
-                raw += numbers(DEF, self.defs[what], *what)
-            raw += number(FIRST_DEF + self.defs[what]) if what in self.defs else numbers(OP, *what)
-            self.put(raw)
-            self.count += 1
-            return self.count - 1
-
-    def source(self, number_of_operation, group_rank):
-        """Records the source of a receive from any source."""
-        with self.lock:
-            self.put(numbers(SOURCE, self.count - number_of_operation, group_rank + 1))
-
-    def mark(self, *values):
-        with self.lock:
-            self.put(numbers(*values))
-
-    def close(self, completed=True):
-        if completed:
-            self.mark(END)
-        if self.fd is not None:
-            fd, self.fd = self.fd, None
-            try:  # some file systems report a full disk only here
-                os.fsync(fd)
-                os.close(fd)
-            except OSError as error:
-                self.stop(error)
+from zeroproof_trace_exit import Ending
+from zeroproof_trace_file import CALL, CALL_END, REDOPS, STEP, TraceFile
+from zeroproof_trace_sites import BATCH, BLOCKING, DEEPEST, DEPTH, Sites, hashed
 
 
 def total(tensors):
@@ -305,18 +97,29 @@ TENSORS = (
 
 
 class Recorder:
-    def __init__(self, folder):
+    def __init__(self, folder, depth, redact):
         import torch
         import torch.distributed as dist
+        from torch.distributed import distributed_c10d
 
-        self.torch, self.dist, self.folder, self.file = torch, dist, folder, None
-        self.hint, self.failed, self.closed, self.keys = threading.local(), False, False, {}
-        self.before = {}  # step and phase that were set before the rank was known
+        self.torch, self.dist, self.c10d = torch, dist, distributed_c10d
+        self.hint, self.ending, self.dtypes = threading.local(), Ending(), {}
         # id of a work -> (work, operation number, file), for receives from any source
         self.receiving = {}
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
+        self.in_backward = torch._C._current_graph_task_id
+        self.begin(folder, depth, redact)
+
+    def begin(self, folder, depth, redact):
+        """A new trace in folder."""
+        self.folder, self.depth, self.redact = folder, depth, redact
+        self.file, self.sites, self.keys, self.closed = None, None, {}, False
+        self.user_phase, self.user_steps, self.step_before = "", False, None
+        # steps that optimizers ended, None before the first phase; and how many each of them took
+        self.steps, self.taken = None, weakref.WeakKeyDictionary()
 
     def install(self):
+        """Installs hooks that stay, and do nothing after close()."""
         self.library = self.torch.library.Library("c10d", "IMPL")
         for name in self.names:
             self.library.impl(name, self.kernel(name), "BackendSelect")
@@ -327,38 +130,50 @@ class Recorder:
                     name,
                     self.with_operator(getattr(self.dist.ProcessGroup, name)),
                 )
-        for name in ("send", "recv"):
-            setattr(self.dist, name, self.hinted(getattr(self.dist, name), "blocking"))
         self.dist.ProcessGroup.recv_anysource = self.from_any(self.dist.ProcessGroup.recv_anysource)
         self.dist.Work.wait = self.with_source(self.dist.Work.wait)
-        self.dist.batch_isend_irecv = self.hinted(self.dist.batch_isend_irecv, "call")
-        hook = sys.excepthook
+        atexit.register(self.close, at_exit=True)
+        return self.hook()
 
-        def failing(*args):
-            self.failed = True
-            hook(*args)
+    def hook(self):
+        """Installs hooks that close() removes."""
+        from torch.optim.optimizer import register_optimizer_step_post_hook
 
-        sys.excepthook = failing
-        atexit.register(self.close)
+        self.ending.watch()
+        self.handle = register_optimizer_step_post_hook(self.stepped)
+        self.real_check = getattr(self.c10d, "_check_p2p_op_list", None)
+        if self.real_check is not None:
+            self.check = self.with_batch(self.real_check)
+            self.c10d._check_p2p_op_list = self.check
         return self
 
-    def close(self):
+    def close(self, at_exit=False):
         """Stops recording."""
-        if self.file and not self.closed and os.getpid() == self.owner:
-            self.file.close(not self.failed)
+        if self.closed:
+            return
         self.closed = True
+        if self.file and os.getpid() == self.owner:
+            ended = self.ending.found() if at_exit or self.ending.error else None
+            if ended is not None and self.redact:
+                ended = (*ended[:2], "")
+            self.file.close(ended=ended)
+        self.ending.leave_alone()
+        self.handle.remove()
+        if self.real_check is not None and self.c10d._check_p2p_op_list is self.check:
+            self.c10d._check_p2p_op_list = self.real_check
 
     def kernel(self, name):
         torch = self.torch
         op = getattr(torch.ops.c10d, name).default
         names = [argument.name for argument in op._schema.arguments]
+        tensors = [n for n in TENSORS if n in names]
         # inference tensors have this key as well, and the dispatcher passes it once per operation
         below = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 
         def enter(*args, **kwargs):
             arguments = {**dict(zip(names, args, strict=False)), **kwargs}
-            self.publish(name, arguments, "async_op" in names)
-            tensor = first(arguments, *TENSORS)
+            tensor = first(arguments, *tensors)
+            self.publish(name, arguments, "async_op" in names, tensor)
             keys = (
                 torch._C._dispatch_keys(tensor)
                 if tensor is not None
@@ -368,34 +183,53 @@ class Recorder:
 
         return enter
 
-    def publish(self, name, arguments, has_async_flag):
+    def publish(self, name, arguments, has_async_flag, tensor=None):
+        """Records an operation before it is entered."""
         if not self.records():
             return
         op, count = ENTERED[name]
-        group = self.dist.ProcessGroup.unbox(arguments["process_group"])
-        tensor = first(arguments, *TENSORS)
+        file = self.file or self.trace()
+        group = self.number_of(self.dist.ProcessGroup.unbox(arguments["process_group"]))
+        tensor = first(arguments, *TENSORS) if tensor is None else tensor
         root = arguments.get("root_rank", arguments.get("dst", arguments.get("src", -1)))
         redop = "none"
         if "reduce_op" in arguments:
             redop = getattr(self.hint, "redop", None) or "unknown"
-        later = (
-            arguments.get("async_op", True)
-            if has_async_flag
-            else not getattr(self.hint, "blocking", False)
-        )
-        dtype = (
-            "unknown" if tensor is None or op == "barrier" else str(tensor.dtype).rsplit(".", 1)[-1]
-        )
-        self.hint.number = self.trace().operation(
+        site, phase, kinds = self.position(sys._getframe(1))
+        later = arguments.get("async_op", True) if has_async_flag else BLOCKING not in kinds
+        batch = getattr(self.hint, "batch", None)
+        if batch is not None:
+            self.batch_goes_on(batch, BATCH in kinds and op in ("send", "recv"))
+        self.hint.number = file.operation(
             op,
-            self.number_of(group),
+            group,
             redop,
-            dtype,
+            "unknown" if tensor is None or op == "barrier" else self.dtype(tensor.dtype),
             count(arguments),
             root,
             bool(later),
             name == "recv_any_source_",
+            site,
+            phase,
         )
+        if batch is not None:
+            self.batch_has(batch)
+
+    def position(self, frame):
+        """The numbers of call site and phase, and the kinds of the frames above the program."""
+        backward = self.in_backward() != -1
+        site, words, kinds = self.sites.find(frame, backward)
+        if backward:
+            words = "backward"
+        if words and self.steps is None and not self.user_steps:
+            self.steps = 0
+            self.file.mark(STEP, 0)
+        return site, self.file.number_of_phase(self.user_phase or words), kinds
+
+    def dtype(self, dtype):
+        if dtype not in self.dtypes:
+            self.dtypes[dtype] = str(dtype).rsplit(".", 1)[-1]
+        return self.dtypes[dtype]
 
     def records(self):
         """False after close(), in a forked child (which would write to its parent's file), and
@@ -410,29 +244,84 @@ class Recorder:
 
     def trace(self):
         if self.file is None:
-            self.file = TraceFile(self.folder, self.dist.get_rank(), self.dist.get_world_size())
-            for what, value in self.before.items():
-                self.set(what, value)
-            self.before = {}
+            file = TraceFile(self.folder, self.dist.get_rank(), self.dist.get_world_size())
+            self.sites = Sites(file, self.depth, self.redact)
+            self.file = file
+            if self.step_before is not None:
+                file.mark(STEP, self.step_before)
         return self.file
 
-    def set(self, what, value):
-        """Sets the step or the phase of the following records."""
-        if not self.records():
-            if not self.closed and self.file is None:
-                self.before[what] = value
-        elif what == "step":
-            self.trace().mark(STEP, value)
-        else:
-            self.trace().phase(value)
+    def step(self, number_of_step, of_user=True):
+        self.user_steps |= of_user
+        if self.records():
+            self.trace().mark(STEP, number_of_step)
+        elif not self.closed and self.file is None:
+            self.step_before = number_of_step
+
+    def phase(self, words):
+        self.user_phase = words
+
+    def stepped(self, optimizer, *_):
+        """An optimizer has taken a step. An optimizer within it does not end a step, nor one that
+        autograd runs. Of several optimizers, the first one ends it."""
+        if self.torch.compiler.is_compiling() or self.user_steps or self.in_backward() != -1:
+            return
+        wrapper = sys._getframe(1)
+        frame = wrapper.f_back
+        while frame is not None and frame.f_code is not wrapper.f_code:
+            frame = frame.f_back
+        if frame is not None:
+            return
+        try:
+            self.taken[optimizer] = self.taken.get(optimizer, 0) + 1
+        except TypeError:  # it is not hashable
+            return
+        if self.taken[optimizer] > (self.steps or 0):
+            self.steps = self.taken[optimizer]
+            self.step(self.steps, of_user=False)
 
     def number_of(self, group):
         name = group.group_name
         if name not in self.keys:
             members = list(self.dist.get_process_group_ranks(group))
             key = f"{name[:200]} {zlib.crc32(repr(members).encode()):08x}"
-            self.keys[name] = self.trace().group(key, members)
+            self.keys[name] = self.trace().group(key, members, label=self.label_of(group))
         return self.keys[name]
+
+    def label_of(self, group):
+        label = getattr(group, "group_desc", "")
+        if label in ("", "undefined"):
+            return group.group_name
+        return hashed(label) if self.redact and label != "default_pg" else label
+
+    def with_batch(self, real):
+        """batch_isend_irecv checks its list first, then enters the operations: one grouped call.
+        It is recorded whatever name the program has for it."""
+
+        @functools.wraps(real)
+        def check(p2p_op_list):
+            real(p2p_op_list)
+            self.hint.batch = Batch(len(p2p_op_list))
+
+        return check
+
+    def batch_goes_on(self, batch, belongs):
+        if belongs and not batch.open:
+            batch.open = True
+            self.file.mark(CALL)
+        elif not belongs:  # an operation of the batch has failed
+            self.end_batch(batch)
+
+    def batch_has(self, batch):
+        """One more operation of the batch was recorded."""
+        batch.left -= 1
+        if batch.left == 0:
+            self.end_batch(batch)
+
+    def end_batch(self, batch):
+        if batch.open:
+            self.file.mark(CALL_END)
+        batch.open, self.hint.batch = False, None
 
     def with_operator(self, real):
         """Notes the reduction, which the dispatcher receives as an opaque object."""
@@ -482,42 +371,62 @@ class Recorder:
                 return word
         return "unknown"
 
-    def hinted(self, real, what):
-        @functools.wraps(real)
-        def call(*args, **kwargs):
-            marks = what == "call" and self.records()
-            if marks:
-                self.trace().mark(CALL)
-            setattr(self.hint, what, True)
-            try:
-                return real(*args, **kwargs)
-            finally:
-                setattr(self.hint, what, False)
-                if marks:
-                    self.trace().mark(CALL_END)
 
-        return call
+class Batch:
+    """A call of batch_isend_irecv: how many operations are not recorded yet."""
+
+    def __init__(self, left):
+        self.left, self.open = left, False
 
 
 _recorder = None
 
 
-def record(folder):
-    """Starts recording to folder/rank-N.zpt."""
+def depth_of(depth):
+    """The number of lines of a call site: the argument, or ZEROPROOF_TRACE_DEPTH, or 3."""
+    if depth is None:
+        words = os.environ.get("ZEROPROOF_TRACE_DEPTH", "")
+        if words and not (words.isdecimal() and int(words) <= DEEPEST):
+            print(
+                f"zeroproof: ZEROPROOF_TRACE_DEPTH={words}: not a number from 0 to {DEEPEST}",
+                file=sys.stderr,
+            )
+            words = ""
+        depth = int(words or DEPTH)
+    if not 0 <= depth <= DEEPEST:
+        raise ValueError(f"depth {depth}: expected 0 to {DEEPEST}")
+    return depth
+
+
+def record(folder, depth=None, redact=None):
+    """Starts recording to folder/rank-N.zpt. depth: how many lines of the stack a call site has
+    (ZEROPROOF_TRACE_DEPTH, or 3); 0: none. redact: file names and labels of groups are hashed
+    (ZEROPROOF_TRACE_REDACT=1)."""
     global _recorder
+    depth = depth_of(depth)
+    if redact is None:
+        redact = os.environ.get("ZEROPROOF_TRACE_REDACT", "0") not in ("", "0")
     if _recorder is None:
-        _recorder = Recorder(folder).install()
+        _recorder = Recorder(folder, depth, redact).install()
     elif _recorder.closed:
-        _recorder.folder, _recorder.file, _recorder.keys, _recorder.closed = folder, None, {}, False
+        _recorder.begin(folder, depth, redact)
+        _recorder.hook()
     return _recorder
 
 
 def step(number_of_step):
+    """Sets the step of the following operations. From then on, optimizers do not count steps."""
     if _recorder:
-        _recorder.set("step", number_of_step)
+        _recorder.step(number_of_step)
 
 
 def phase(words):
-    """Sets the phase of the following operations, such as "gradient"."""
+    """Sets the phase of the following operations, such as "gradient". "": the recorder sets it."""
     if _recorder:
-        _recorder.set("phase", words)
+        _recorder.phase(words)
+
+
+def ended(error):
+    """What ended the program, for a caller that knows it: an exception, or None."""
+    if _recorder:
+        _recorder.ending.set(error)

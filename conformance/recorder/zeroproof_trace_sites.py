@@ -1,0 +1,150 @@
+"""Call sites: which lines of the program called an operation, and what follows from the stack.
+
+A call site is "train.py:15;loop.py:88": the innermost lines outside PyTorch, the standard library
+and this recorder. Its text is made once. After that, the frames of a stack are only compared by
+code object and instruction, which costs about a microsecond."""
+
+import contextlib
+import hashlib
+import inspect
+import os
+import sys
+import threading
+
+DEPTH, DEEPEST, MOST = 3, 32, 1 << 16
+# kinds of code objects; from MODULE on, a frame of that kind is part of what is looked up
+USER, LIBRARY, MODULE, OPTIMIZER, BLOCKING, BATCH = range(6)
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+def hashed(words):
+    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def short_name(name):
+    """A file name that is the same on all ranks and hosts: within an installed package, below the
+    current folder, or below a folder of sys.path; otherwise without a folder."""
+    path = os.path.abspath(name) if os.sep in name or name.endswith(".py") else name
+    for packages in PACKAGES:
+        if packages in path:
+            return path.rpartition(packages)[2]
+    folders = [os.path.abspath(folder) for folder in sys.path]
+    with contextlib.suppress(OSError):  # the current folder was removed
+        folders = [os.getcwd(), *sorted(folders, key=len, reverse=True)]
+    for folder in folders:
+        below = folder.rstrip(os.sep) + os.sep
+        if path.startswith(below) and below != os.sep:
+            return path[len(below) :]
+    return os.path.basename(path)
+
+
+class Sites:
+    """The call sites of one trace. depth: the number of lines; redact: file names are hashed."""
+
+    def __init__(self, file, depth, redact):
+        import torch.distributed as dist
+
+        self.file, self.depth, self.redact = file, depth, redact
+        self.main = threading.main_thread().ident
+        self.torch = os.path.dirname(os.path.dirname(os.path.abspath(dist.__file__))) + os.sep
+        self.library = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+        self.own = dict(self.marked(dist))
+        self.names = {}  # file name -> as it is shown
+        self.forget()
+
+    @staticmethod
+    def marked(dist):
+        for name in ("send", "recv"):
+            yield inspect.unwrap(getattr(dist, name)).__code__, BLOCKING
+        yield inspect.unwrap(dist.batch_isend_irecv).__code__, BATCH
+
+    def forget(self):
+        """A program may make code objects without end."""
+        self.kinds, self.known = {}, {}  # id of a code object -> kind; frames -> what is known
+        self.codes = []  # keeps the ids unique
+
+    def find(self, frame, backward):
+        """(number of the call site, phase, kinds of frames) for the operation that `frame`
+        enters. phase: "forward", "optimizer" or "". backward: autograd is running."""
+        found = self.look_up(frame)
+        if backward and found[0] == 0 and self.depth > 0 and threading.get_ident() != self.main:
+            # the main thread waits within backward() for this thread of autograd
+            waiting = sys._current_frames().get(self.main)
+            if waiting is not None:
+                return (self.look_up(waiting)[0], *found[1:])
+        return found
+
+    def look_up(self, frame):
+        kinds, key, users, at = self.kinds, [], self.depth or 1, frame
+        while at is not None:
+            code = at.f_code
+            kind = kinds.get(id(code))
+            if kind is None:
+                kind = self.classify(code)
+            if kind == USER:
+                key.append(id(code))
+                key.append(at.f_lasti)
+                users -= 1
+                if users == 0:
+                    break
+            elif kind != LIBRARY:
+                key.append(-kind)
+            at = at.f_back
+        key = tuple(key)
+        found = self.known.get(key)
+        return self.intern(key, frame) if found is None else found
+
+    def classify(self, code):
+        name, kind = code.co_filename, USER
+        if code in self.own:
+            kind = self.own[code]
+        elif name.startswith(self.torch):
+            below = name[len(self.torch) :].replace(os.sep, "/")
+            kind = LIBRARY
+            if below == "nn/modules/module.py" and code.co_name == "_call_impl":
+                kind = MODULE
+            elif below == "optim/optimizer.py" and code.co_name == "wrapper":
+                kind = OPTIMIZER
+        elif self.is_library(name) or "spawn_main" in code.co_names:
+            kind = LIBRARY
+        if len(self.codes) >= MOST:
+            self.forget()
+        self.codes.append(code)
+        self.kinds[id(code)] = kind
+        return kind
+
+    def is_library(self, name):
+        return (
+            name.startswith("<frozen ")
+            or "torchinductor_" in name
+            or os.path.dirname(name) == HERE
+            or name.endswith(os.path.join("zeroproof", "trace.py"))
+            or (name.startswith(self.library) and not any(part in name for part in PACKAGES))
+        )
+
+    def intern(self, key, frame):
+        words, phase = [], ""
+        while frame is not None:
+            code = frame.f_code
+            kind = self.kinds.get(id(code))
+            if kind is None:
+                kind = self.classify(code)
+            if kind == USER and len(words) < self.depth:
+                words.append(f"{self.name_of(code.co_filename)}:{frame.f_lineno}")
+            elif kind in (MODULE, OPTIMIZER) and not phase:
+                phase = "forward" if kind == MODULE else "optimizer"
+            frame = frame.f_back
+        while len(words) > 1 and len(";".join(words)) > 255:
+            words.pop()
+        number = self.file.number_of_site(";".join(words)[-255:])
+        if len(self.known) >= MOST:
+            self.known = {}
+        self.known[key] = number, phase, frozenset(-n for n in key if n < 0)
+        return self.known[key]
+
+    def name_of(self, name):
+        if name not in self.names:
+            short = short_name(name)
+            self.names[name] = hashed(short) if self.redact else short
+        return self.names[name]
