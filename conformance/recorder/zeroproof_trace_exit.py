@@ -20,6 +20,13 @@ def status_of(code):
     return code & 255 if isinstance(code, int) else 1
 
 
+def raised(error):
+    """(how, status, reason) of a program that an exception ended. The exception itself is not
+    kept: its traceback holds the program's objects."""
+    interrupted = isinstance(error, KeyboardInterrupt)
+    return EXCEPTION, INTERRUPTED if interrupted else 1, type(error).__name__
+
+
 class Ending:
     def __init__(self):
         self.status, self.error, self.known, self.watching = None, None, False, False
@@ -61,7 +68,7 @@ class Ending:
 
         def failing(kind, error, trace):
             if self.watching:
-                self.error = error if error is not None else kind()
+                self.error = raised(error)
             return real(kind, error, trace)
 
         self.real_hook, self.failing = real, failing
@@ -88,9 +95,11 @@ class Ending:
 
     def set(self, error):
         """What ended the program, known exactly: an exception, SystemExit too, or None."""
-        self.known, self.status, self.error = True, None, error
+        self.known, self.status, self.error = True, None, None
         if isinstance(error, SystemExit):
-            self.status, self.error = status_of(error.code), None
+            self.status = status_of(error.code)
+        elif error is not None:
+            self.error = raised(error)
 
     def returned(self):
         """Whether the outermost frame has returned; None: not known."""
@@ -103,10 +112,9 @@ class Ending:
         """(how, status, reason), or None if the program completed."""
         if not self.known and self.returned():
             return None
-        error = self.error
-        if error is None and self.status is None and not self.known and self.outermost:
-            error = getattr(sys, "last_value", None)  # sys.excepthook was replaced
-        if error is not None:
-            interrupted = isinstance(error, KeyboardInterrupt)
-            return EXCEPTION, INTERRUPTED if interrupted else 1, type(error).__name__
+        if self.error is not None:
+            return self.error
+        unseen = self.status is None and not self.known and self.outermost is not None
+        if unseen and getattr(sys, "last_value", None) is not None:
+            return raised(sys.last_value)  # sys.excepthook was replaced
         return (STATUS, self.status, "") if self.status else None

@@ -22,10 +22,15 @@ def hashed(words):
     return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:8]
 
 
+def absolute(name):
+    """Of a file; other names of code, such as "<stdin>", are kept."""
+    return name if name.startswith("<") else os.path.abspath(name)
+
+
 def short_name(name):
     """A file name that is the same on all ranks and hosts: within an installed package, below the
     current folder, or below a folder of sys.path; otherwise without a folder."""
-    path = os.path.abspath(name) if os.sep in name or name.endswith(".py") else name
+    path = absolute(name)
     for packages in PACKAGES:
         if packages in path:
             return path.rpartition(packages)[2]
@@ -96,7 +101,7 @@ class Sites:
         return self.intern(key, frame) if found is None else found
 
     def classify(self, code):
-        name, kind = code.co_filename, USER
+        name, kind = absolute(code.co_filename), USER
         if code in self.own:
             kind = self.own[code]
         elif name.startswith(self.torch):

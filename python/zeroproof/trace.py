@@ -22,8 +22,8 @@ from .adapter import suite_folder
 
 
 def recorder() -> Any:
-    """The module zeroproof_trace: record(folder), phase(words), step(number). Raises ImportError
-    without PyTorch, OSError if the installation lacks it."""
+    """The module zeroproof_trace: record(folder, depth, redact), phase(words), step(number),
+    ended(error). Raises ImportError without PyTorch, OSError if the installation lacks it."""
     folder = str(suite_folder() / "recorder")
     if folder not in sys.path:
         sys.path.append(folder)
@@ -48,9 +48,7 @@ def earlier(folder: pathlib.Path) -> pathlib.Path | None:
     return None
 
 
-def main() -> int:
-    """python -m zeroproof.trace [--out DIR] -- SCRIPT.py ARGUMENTS... Runs the script as __main__;
-    its exit code is the script's. Others: 2 invalid input; 3 the recorder is missing."""
+def arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
     parser = argparse.ArgumentParser(
         prog="python -m zeroproof.trace",
         description="Runs a training script and records its collectives; start it with torchrun.",
@@ -62,30 +60,63 @@ def main() -> int:
         default="zeroproof-run",
         help="folder for rank-N.zpt, new (zeroproof-run)",
     )
+    parser.add_argument(
+        "--depth",
+        metavar="N",
+        type=int,
+        help="lines of the script's stack in each record, 0 to 32 (ZEROPROOF_TRACE_DEPTH, or 3)",
+    )
+    parser.add_argument(
+        "--redact",
+        action="store_true",
+        default=None,
+        help="write hashes of file names and of group labels (or ZEROPROOF_TRACE_REDACT=1)",
+    )
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, not a file")
     parser.add_argument("words", metavar="SCRIPT ARGUMENTS", nargs="*", help="after --")
     options = parser.parse_args()
     if not options.words and options.module is None:
         parser.error("expected a script: python -m zeroproof.trace -- train.py ...")
-    old = earlier(pathlib.Path(options.out))
-    if old is not None:
-        parser.error(f"--out: {old} is of an earlier run: name another folder, or remove it")
-    try:
-        recorder().record(options.out)
-    except (ImportError, OSError) as error:
-        print(f"zeroproof.trace: {error}", file=sys.stderr)
-        return 3
+    if options.depth is not None and not 0 <= options.depth <= 32:
+        parser.error(f"--depth {options.depth}: expected 0 to 32")
+    if options.module is None:
+        try:
+            open(options.words[0], encoding="utf-8").close()
+        except OSError as error:
+            parser.error(f"{options.words[0]}: {error.strerror}")
+    return parser, options
+
+
+def run(options: argparse.Namespace) -> None:
     if options.module is not None:
         sys.argv = [options.module, *options.words]
         runpy.run_module(options.module, run_name="__main__", alter_sys=True)
     else:
         sys.argv = options.words
-        try:
-            open(options.words[0], encoding="utf-8").close()
-        except OSError as error:
-            parser.error(f"{options.words[0]}: {error.strerror}")
         sys.path.insert(0, os.path.dirname(os.path.abspath(options.words[0])))
         runpy.run_path(options.words[0], run_name="__main__")
+
+
+def main() -> int:
+    """python -m zeroproof.trace [--out DIR] [--depth N] [--redact] -- SCRIPT.py ARGUMENTS... Runs
+    the script as __main__; its exit code is the script's. Others: 2 invalid input; 3 the recorder
+    is missing."""
+    parser, options = arguments()
+    old = earlier(pathlib.Path(options.out))
+    if old is not None:
+        parser.error(f"--out: {old} is of an earlier run: name another folder, or remove it")
+    try:
+        module = recorder()
+        module.record(options.out, options.depth, options.redact)
+    except (ImportError, OSError) as error:
+        print(f"zeroproof.trace: {error}", file=sys.stderr)
+        return 3
+    try:
+        run(options)
+    except BaseException as error:  # SystemExit too: the trace has the script's exit status
+        module.ended(error)
+        raise
+    module.ended(None)
     return 0
 
 

@@ -46,9 +46,8 @@ static void step_mark(zp_chrome_trace *t, int32_t rank, double at, int64_t step)
 static void name_row(zp_chrome_trace *t, const zp_trace_reader *r, const zp_trace_item *group)
 {
   char text[2 * ZP_TRACE_NAME + 3];
-  const char *label = group->number < ZP_TRACE_WORLD
-                          ? zp_trace_text(r, &r->labels, (int32_t)group->number)
-                          : "";
+  const char *label =
+      group->number < ZP_TRACE_WORLD ? zp_trace_text(r, &r->labels, (int32_t)group->number) : "";
   if (label[0]) snprintf(text, sizeof text, "%s (%s)", label, group->name);
   else snprintf(text, sizeof text, "%s", group->name);
   zp_chrome_name(t, r->rank, group->number, "thread_name", text);

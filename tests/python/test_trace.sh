@@ -19,6 +19,36 @@ verdict $? a_record_is_not_overwritten "$(tail -n 5 "$tmp/log")"
 expect 0 'records of 2 ranks: consistent' it_is_left_as_it_is trace check "$tmp/run"
 SKIP=1 torchrun --out "$tmp/skip" -- tests/python/train.py
 expect 1 'all_reduce' a_rank_that_leaves_out_a_collective_is_found trace check "$tmp/skip"
+
+# Rank 1 ends with a status, and rank 0 waits for it: torchrun ends rank 0.
+cat >"$tmp/leaves.py" <<'X'
+import sys
+
+import torch
+import torch.distributed as dist
+
+dist.init_process_group("gloo")
+dist.all_reduce(torch.ones(2))
+if dist.get_rank() == 1:
+    raise SystemExit(int(sys.argv[1]))
+dist.all_reduce(torch.ones(3))
+X
+torchrun --out "$tmp/leaves" --depth 1 -- "$tmp/leaves.py" 3
+expect 1 '^rank 1 ended with exit status 3 at its record 1$' an_exit_status_is_reported \
+  trace check "$tmp/leaves"
+sed -n 2p "$tmp/out" | grep -q '^rank 1 ended'
+verdict $? it_is_the_first_finding "$(cat "$tmp/out")"
+"$zp" trace view "$tmp/leaves" --out "$tmp/view.json" >"$tmp/out" 2>&1 &&
+  grep -q '"what":"all_reduce sum 2 fp32","record":0,"step":-1,"site":"leaves.py:7"' \
+    "$tmp/view.json"
+verdict $? a_record_has_its_line "$(cat "$tmp/out" "$tmp/view.json")"
+torchrun --out "$tmp/redacted" --redact -- "$tmp/leaves.py" 0
+expect 1 '^rank 1 finishes after 1 record' status_0_is_a_normal_end trace check "$tmp/redacted"
+! grep -q 'rank 1 ended' "$tmp/out" && ! grep -q leaves "$tmp"/redacted/rank-*.zpt
+verdict $? redacted_traces_have_no_file_names "$(cat "$tmp/out")"
+"$python" -m zeroproof.trace --depth 33 -- "$tmp/leaves.py" >"$tmp/log" 2>&1
+[ $? -eq 2 ] && grep -q -e '--depth 33: expected 0 to 32' "$tmp/log"
+verdict $? an_invalid_depth_is_refused "$(cat "$tmp/log")"
 "$python" -m zeroproof.trace --out "$tmp/none" -- "$tmp/missing.py" >"$tmp/log" 2>&1
 [ $? -eq 2 ] && grep -q 'missing.py: No such file' "$tmp/log"
 verdict $? a_missing_script_is_an_error "$(cat "$tmp/log")"
