@@ -22,7 +22,7 @@ from zeroproof_trace_sites import BATCH, BLOCKING, DEEPEST, DEPTH, Sites, hashed
 
 
 def total(tensors):
-    return sum(t.numel() for t in tensors)
+    return tensors[0].numel() if len(tensors) == 1 else sum(t.numel() for t in tensors)
 
 
 def even(lists):
@@ -96,6 +96,13 @@ TENSORS = (
 )
 
 
+class Hint(threading.local):
+    """What a thread's call in progress knows: the reduction; the grouped call; the number of the
+    last operation."""
+
+    redop = batch = number = None
+
+
 class Recorder:
     def __init__(self, folder, depth, redact):
         import torch
@@ -103,7 +110,7 @@ class Recorder:
         from torch.distributed import distributed_c10d
 
         self.torch, self.dist, self.c10d = torch, dist, distributed_c10d
-        self.hint, self.ending, self.dtypes = threading.local(), Ending(), {}
+        self.hint, self.ending, self.dtypes = Hint(), Ending(), {}
         # id of a work -> (work, operation number, file), for receives from any source
         self.receiving = {}
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
@@ -133,6 +140,7 @@ class Recorder:
         self.dist.ProcessGroup.recv_anysource = self.from_any(self.dist.ProcessGroup.recv_anysource)
         self.dist.Work.wait = self.with_source(self.dist.Work.wait)
         atexit.register(self.close, at_exit=True)
+        os.register_at_fork(after_in_child=self.forked)
         return self.hook()
 
     def hook(self):
@@ -152,7 +160,7 @@ class Recorder:
         if self.closed:
             return
         self.closed = True
-        if self.file and os.getpid() == self.owner:
+        if self.file:
             ended = self.ending.found() if at_exit or self.ending.error else None
             if ended is not None and self.redact:
                 ended = (*ended[:2], "")
@@ -188,19 +196,19 @@ class Recorder:
         if not self.records():
             return
         op, count = ENTERED[name]
-        file = self.file or self.trace()
+        file, hint = self.file or self.trace(), self.hint
         group = self.number_of(self.dist.ProcessGroup.unbox(arguments["process_group"]))
         tensor = first(arguments, *TENSORS) if tensor is None else tensor
         root = arguments.get("root_rank", arguments.get("dst", arguments.get("src", -1)))
         redop = "none"
         if "reduce_op" in arguments:
-            redop = getattr(self.hint, "redop", None) or "unknown"
+            redop = hint.redop or "unknown"
         site, phase, kinds = self.position(sys._getframe(1))
         later = arguments.get("async_op", True) if has_async_flag else BLOCKING not in kinds
-        batch = getattr(self.hint, "batch", None)
+        batch = hint.batch
         if batch is not None:
             self.batch_goes_on(batch, BATCH in kinds and op in ("send", "recv"))
-        self.hint.number = file.operation(
+        hint.number = file.operation(
             op,
             group,
             redop,
@@ -234,13 +242,11 @@ class Recorder:
     def records(self):
         """False after close(), in a forked child (which would write to its parent's file), and
         before the default group exists (which defines the rank)."""
-        if self.file is None:
-            self.owner = os.getpid()
-        return (
-            not self.closed
-            and self.owner == os.getpid()
-            and (self.file is not None or self.dist.is_initialized())
-        )
+        return not self.closed and (self.file is not None or self.dist.is_initialized())
+
+    def forked(self):
+        """In a child. If no trace has begun, the child may become a rank."""
+        self.closed |= self.file is not None
 
     def trace(self):
         if self.file is None:

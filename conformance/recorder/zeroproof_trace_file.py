@@ -74,6 +74,13 @@ def numbers(*values):
     return b"".join(map(number, values))
 
 
+def stamp(ns):
+    """A time item. Most are short; leading zeros of a number are allowed."""
+    if ns < 1 << 21:
+        return bytes((TIME, ns & 127 | 128, ns >> 7 & 127 | 128, ns >> 14))
+    return numbers(TIME, ns)
+
+
 def text(words):
     raw = words.encode("ascii", "replace")[:255]
     return number(len(raw)) + raw
@@ -207,7 +214,7 @@ class TraceFile:
             raw = self.defs.get(what) or self.define(what)
             now = time.monotonic_ns()
             if self.last is None or now - self.last > 1000:
-                raw = numbers(TIME, now - (self.last or 0)) + raw
+                raw = stamp(now - (self.last or 0)) + raw
                 self.last = now
             self.put(raw)
             self.count += 1

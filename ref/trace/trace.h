@@ -121,7 +121,7 @@ void zp_trace_open(zp_trace_reader *r, zp_trace_failure *failure, const char *di
 /* Returns 1, or 0 at the end of the trace, for which `state` gives the reason. */
 int zp_trace_next(zp_trace_reader *r, zp_trace_item *item);
 void zp_trace_close(zp_trace_reader *r);
-/* The text of a number in &r->phases, &r->sites or &r->labels; "" if there is none. A site is
+/* The text of a number in &r->phases, &r->sites or &r->labels; "" if it has no text. A site is
  * "train.py:15;loop.py:88", the innermost call first. Valid until the next item. */
 const char *zp_trace_text(const zp_trace_reader *r, const zp_trace_texts *of, int32_t number);
 /* texts.c: keeps the text of a number. */

@@ -28,11 +28,11 @@ operation() { printf '\\012%s\\002\\010\\005\\001\\000\\000\\001' "$(byte "$1")"
 define() { printf '\\002\\000%s\\002\\010\\005\\001\\000\\000\\001' "$(byte "$1")"; } # id 0
 defined='\020'
 phase='\003\001\007forward'
+group='\001\001\001g\002\000\001\000\002\002' # "g" of ranks 0 and 1
 before=
 trace() { # trace RANK ITEMS: of a run of two ranks with group 1, "g"
   # shellcheck disable=SC2059 # the format has the bytes
-  printf "ZPTRACE\\001$(byte "$1")\\002$before\\001\\001\\001g\\002\\000\\001\\000\\002\\002$phase$2" \
-    >"$tmp/run/rank-$1.zpt"
+  printf "ZPTRACE\\001$(byte "$1")\\002$before$group$phase$2" >"$tmp/run/rank-$1.zpt"
 }
 both() { # both ITEMS: the same on both ranks
   trace 0 "$1"
@@ -99,7 +99,7 @@ verdict $? it_is_the_first_finding "$(cat "$tmp/out")"
 ! grep -q 'without an end mark' "$tmp/out"
 verdict $? a_rank_that_exits_was_not_killed "$(cat "$tmp/out")"
 trace 1 "\\004\\003$(operation 1)$(ended 2 1 'ValueError')"
-expect 1 '^rank 1 ended with an exception \(ValueError\), exit status 1 at its record 1 \(step 3\)$' \
+expect 1 '^rank 1 ended with an exception \(ValueError\), exit status 1 at its record 1 \(step 3' \
   an_exception_is_named trace check "$tmp/run"
 both "$(operation 1)$(ended 1 3 '')"
 expect 0 '^warning: 2 ranks \(0, 1\) ended with exit status 3, rank 0 first, at its record 1$' \
