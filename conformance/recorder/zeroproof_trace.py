@@ -114,7 +114,7 @@ class Recorder:
         # id of a work -> (work, operation number, file), for receives from any source
         self.receiving = {}
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
-        self.in_backward = torch._C._current_graph_task_id
+        self.in_backward = getattr(torch._C, "_current_graph_task_id", lambda: -1)
         self.begin(folder, depth, redact)
 
     def begin(self, folder, depth, redact):
@@ -145,10 +145,12 @@ class Recorder:
 
     def hook(self):
         """Installs hooks that close() removes."""
-        from torch.optim.optimizer import register_optimizer_step_post_hook
+        from torch.optim import optimizer
 
         self.ending.watch()
-        self.handle = register_optimizer_step_post_hook(self.stepped)
+        register = getattr(optimizer, "register_optimizer_step_post_hook", None)
+        can = register is not None and hasattr(self.torch, "compiler")  # not in old versions
+        self.handle = register(self.stepped) if can else None
         self.real_check = getattr(self.c10d, "_check_p2p_op_list", None)
         if self.real_check is not None:
             self.check = self.with_batch(self.real_check)
@@ -166,7 +168,8 @@ class Recorder:
                 ended = (*ended[:2], "")
             self.file.close(ended=ended)
         self.ending.leave_alone()
-        self.handle.remove()
+        if self.handle is not None:
+            self.handle.remove()
         if self.real_check is not None and self.c10d._check_p2p_op_list is self.check:
             self.c10d._check_p2p_op_list = self.real_check
 

@@ -57,6 +57,11 @@ def shared(size):
     dist.all_reduce(torch.ones(size))  # shared
 
 
+class Inner(torch.nn.Module):
+    def forward(self):
+        shared(31)  # inner
+
+
 def training():
     """Three steps. The second optimizer does not count them again."""
     recorder = record("training")
@@ -72,6 +77,7 @@ def training():
         if step == 1:
             zeroproof_trace.phase("norm")
         shared(28)  # after
+        Inner()()
         zeroproof_trace.phase("")
         dist.all_reduce(torch.ones(9), group=group)
     thread = threading.Thread(target=shared, args=(10,))

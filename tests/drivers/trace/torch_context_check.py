@@ -69,9 +69,12 @@ for trace in traces("training"):
           == [("all_reduce", n, at["backward"]) for n in range(3)], reduced)  # fmt: skip
     expect(f"a_collective_in_an_optimizer_is_of_its_step {rank}", of_count(trace, 26),
            *[(n, "optimizer", "optimizer step") for n in range(3)])  # fmt: skip
-    expect(f"an_optimizer_ends_a_step_and_a_phase_of_the_program_wins {rank}", of_count(trace, 28),
+    expect(f"an_optimizer_ends_a_step {rank}", of_count(trace, 28),
            (1, "", "shared after"), (2, "norm", "shared after"),
            (3, "", "shared after"))  # fmt: skip
+    expect(f"a_phase_of_the_program_wins_in_a_module {rank}", of_count(trace, 31),
+           (1, "forward", "shared inner"), (2, "norm", "shared inner"),
+           (3, "forward", "shared inner"))  # fmt: skip
     expect(f"a_thread_has_its_own_stack {rank}", of_count(trace, 10), (3, "", "shared"))
     groups = {trace.labels[o["group"]] for o in trace.ops if o["count"] == 9}
     check(f"a_group_has_its_description {rank}", groups == {"pair"}, trace.labels)

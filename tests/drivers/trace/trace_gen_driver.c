@@ -9,7 +9,7 @@
  * (an additional all-reduce of the world before that record, or after the last). A mode may follow:
  * "async" makes all operations asynchronous; "killed" omits end marks; "any" receives from any
  * source, which is recorded at once, with "anylate" at the end of the step, with "anynever" not at
- * all; "only" writes only RANK's file. */
+ * all; "only" writes only RANK's file. Each definition has a call site, each group a label. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ typedef struct gen {
   int64_t written, received; /* operations; of them, the last receive */
   const char *fault, *mode;
   int64_t faulty;
-  int async;
+  int async, sites;
 } gen;
 
 static void num(gen *g, uint64_t v)
@@ -40,10 +40,18 @@ static void nums(gen *g, const int64_t *v, int n)
   for (int i = 0; i < n; i++) num(g, (uint64_t)v[i]);
 }
 
+/* An extension with a number below 128 and a text. */
+static void extension(gen *g, int kind, int id, const char *text)
+{
+  nums(g, (int64_t[]){ZP_TRACE_EXTENSION, kind, 1 + (int64_t)strlen(text), id}, 4);
+  fputs(text, g->f);
+}
+
 static void group_of(gen *g, int id, const char *what, int64_t at, int64_t size, int64_t place,
                      int64_t first, int64_t stride)
 {
   char name[64];
+  extension(g, ZP_TRACE_LABEL, id, what);
   snprintf(name, sizeof name, "%s %d", what, (int)at);
   nums(g, (int64_t[]){ZP_TRACE_GROUP, id, (int64_t)strlen(name)}, 3);
   fputs(name, g->f);
@@ -54,6 +62,10 @@ static void group_of(gen *g, int id, const char *what, int64_t at, int64_t size,
 static void def(gen *g, int id, int op, int redop, int dtype, int64_t count, int group,
                 int64_t root)
 {
+  char site[64];
+  snprintf(site, sizeof site, "train.py:%d;trainer.py:88;main.py:7", 10 + id);
+  extension(g, ZP_TRACE_SITE, ++g->sites, site);
+  extension(g, ZP_TRACE_AT_SITE, g->sites, "");
   nums(g,
        (int64_t[]){ZP_TRACE_DEF, id, op, redop, dtype, count + 1, group, root + 1, g->async, group},
        10);
@@ -144,8 +156,8 @@ static void one(gen *g)
   def(g, 5, AR, SUM, FP32, 1, WORLD, -1);
   def(g, 8, 5, 1, BF16, 4096, TP, 0);
   def(g, 9, AR, SUM, BF16, 4095, TP, -1);
-  def(g, 11, ZP_TRACE_SEND, 0, BF16, 511, WORLD, right);
   def(g, 10, AR, MAX, BF16, 4096, TP, -1);
+  def(g, 11, ZP_TRACE_SEND, 0, BF16, 511, WORLD, right);
   const int late = strcmp(g->fault, "late") == 0;
   const int stop = g->rank == g->faulty && (late || strcmp(g->fault, "stop") == 0);
   if (stop) g->records = g->at;
