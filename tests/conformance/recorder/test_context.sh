@@ -1,7 +1,8 @@
 #!/bin/sh
 # The recorder for torch.distributed, on gloo: call sites, steps, phases, labels of groups, grouped
 # calls by functions that were imported before the recorder, and how the process ended.
-# inputs: tests/fixtures/lib.sh tests/drivers/trace/*.py conformance/recorder @venv:torch-2.13.0
+# inputs: build/zeroproof tests/fixtures/lib.sh tests/drivers/trace/*.py conformance/recorder
+# inputs: @venv:torch-2.13.0
 cd "$(dirname "$0")/../../.." || exit 3
 . tests/fixtures/lib.sh
 python=${ZP_VENVS:-$HOME/.cache/zeroproof/venv}/torch-2.13.0/bin/python
@@ -24,6 +25,11 @@ verdict $? an_invalid_depth_is_reported_once "$(cat "$tmp/log0")"
 cat "$tmp/out"
 grep -q '^ok a_compiled_optimizer_runs 1' "$tmp/out"
 verdict $? all_traces_were_compared "$(tail -n 3 "$tmp/out")"
+
+expect 0 '^[0-9]* records of 2 ranks: consistent$' a_batch_imported_before_is_judged \
+  trace check "$tmp/by_name"
+! grep -q cycle "$tmp/out"
+verdict $? it_is_no_cycle "$(cat "$tmp/out")"
 
 mkdir "$tmp/exit"
 timeout 600 "$python" -W ignore -B tests/drivers/trace/torch_exit.py "$tmp/exit" \

@@ -109,26 +109,34 @@ def by_name():
         ops = [P2POp(isend, torch.ones(2), other), P2POp(irecv, torch.zeros(2), other)][::order]
         for work in batch_isend_irecv(ops):  # batch
             work.wait()
+    for turn in (0, 1):
+        if rank == turn:
+            send(torch.ones(3), other)
+        else:
+            recv(torch.zeros(3), other)
+    calls = [(isend, torch.ones(4)), (irecv, torch.zeros(4))]
+    for work in [call(tensor, other) for call, tensor in calls[:: 1 - 2 * rank]]:
+        work.wait()
+    dist.barrier()
+    recorder.close()
+
+
+def failing():
+    """The second operation of a batch fails before it is entered."""
+    recorder = record("failing")
+    other = 1 - rank
+    ops = [P2POp(isend, torch.ones(2), other), P2POp(irecv, torch.zeros(2), other)]
     ops[1].tensor = None
     real, works = vars(dist.ProcessGroup)["send"], []
     dist.ProcessGroup.send = lambda group, *args: (
         works.append(real.__get__(group)(*args)) or works[-1]
     )
     try:
-        batch_isend_irecv(ops)  # its second operation fails before it is entered
+        batch_isend_irecv(ops)
     except TypeError:
         dist.ProcessGroup.send = real
         irecv(torch.zeros(2), other).wait()
         works[0].wait()
-    for turn in (0, 1):
-        if rank == turn:
-            send(torch.ones(3), other)
-        else:
-            recv(torch.zeros(3), other)
-    works = isend(torch.ones(4), other), irecv(torch.zeros(4), other)
-    for work in works:
-        work.wait()
-    dist.barrier()
     recorder.close()
 
 
@@ -169,7 +177,7 @@ def compiled():
 
 def main():
     dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=2)
-    for case in (training, numbered, by_name, shown, compiled):
+    for case in (training, numbered, by_name, failing, shown, compiled):
         before = hooks()
         case()
         assert hooks() == before, f"{case.__name__}: close() left hooks: {hooks()}"

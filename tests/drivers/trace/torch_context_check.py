@@ -85,15 +85,17 @@ for trace in traces("numbered"):
     check(f"steps_of_the_program_hold {trace.rank}", steps == [40, 40, 50, 50], steps)
 for trace in traces("by_name"):
     got = [(o["op"], o["later"], o["call"]) for o in trace.ops]
-    other = 1 - trace.rank
     sides = [("send", False, None), ("recv", False, None)]
+    later = [("send", True, None), ("recv", True, None)]
+    order = 1 - 2 * trace.rank
     wanted = [
         ("recv", True, 1), ("send", True, 1), ("send", True, 2), ("recv", True, 2),
-        ("send", True, 3), ("recv", True, None),
-        *sides[:: 1 if trace.rank == 0 else -1],
-        ("send", True, None), ("recv", True, None), ("barrier", False, None),
+        *sides[::order], *later[::order], ("barrier", False, None),
     ]  # fmt: skip
     check(f"functions_imported_before_are_recorded {trace.rank}", got == wanted, got)
+for trace in traces("failing"):
+    got = [(o["op"], o["call"]) for o in trace.ops]
+    check(f"a_batch_ends_where_it_fails {trace.rank}", got == [("send", 1), ("recv", None)], got)
 for case, depth, hidden in (
     ("deep", 1, False), ("hidden", 3, True), ("none", 0, False), ("environment", 2, True),
     ("invalid", 3, False),

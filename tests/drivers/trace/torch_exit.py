@@ -26,6 +26,7 @@ ENDS = {
     "catches_its_exit": ("ended", 0),
     "catches_it_inside": ("ended", 0),
     "exits_in_a_thread": ("ended", 0),
+    "exits_in_a_thread_first": ("ended", 0),
     "raises": ((2, 1, "ValueError"), 1),
     "raises_with_its_own_hook": ((2, 1, "ValueError"), 1),
     "raises_and_redacts": ((2, 1, ""), 1),
@@ -109,6 +110,9 @@ elif case == "catches_it_inside":
     catch(leave, 3)
 elif case == "exits_in_a_thread":
     in_thread(leave, 3)
+elif case == "exits_in_a_thread_first":
+    in_thread(leave, 3)
+    raise SystemExit(0)
 elif case == "raises_with_its_own_hook":
     sys.excepthook = lambda *_: None
     fail()
