@@ -140,6 +140,21 @@ def failing():
     recorder.close()
 
 
+def in_autograd():
+    """A thread without a line of the program, as autograd has for a device: the main thread waits
+    for it within backward()."""
+    recorder = record("autograd")
+    recorder.in_backward = lambda: 1
+    thread = threading.Thread(target=dist.all_reduce, args=(torch.ones(3),))
+    thread.start()
+    thread.join()  # waits
+    recorder.in_backward = torch._C._current_graph_task_id
+    thread = threading.Thread(target=dist.all_reduce, args=(torch.ones(4),))
+    thread.start()
+    thread.join()
+    recorder.close()
+
+
 def shown():
     """Depth and redaction."""
     for name, options in (
@@ -177,7 +192,7 @@ def compiled():
 
 def main():
     dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=2)
-    for case in (training, numbered, by_name, failing, shown, compiled):
+    for case in (training, numbered, by_name, failing, in_autograd, shown, compiled):
         before = hooks()
         case()
         assert hooks() == before, f"{case.__name__}: close() left hooks: {hooks()}"

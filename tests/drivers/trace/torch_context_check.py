@@ -96,6 +96,11 @@ for trace in traces("by_name"):
 for trace in traces("failing"):
     got = [(o["op"], o["call"]) for o in trace.ops]
     check(f"a_batch_ends_where_it_fails {trace.rank}", got == [("send", 1), ("recv", None)], got)
+for trace in traces("autograd"):
+    expect(f"a_thread_of_autograd_has_the_lines_that_wait_for_it {trace.rank}",
+           of_count(trace, 3), (0, "backward", "waits"))  # fmt: skip
+    expect(f"another_thread_has_none {trace.rank}", of_count(trace, 4), (0, "", ""))
+    check(f"it_has_no_site {trace.rank}", trace.ops[1]["site"] == "", trace.ops[1])
 for case, depth, hidden in (
     ("deep", 1, False), ("hidden", 3, True), ("none", 0, False), ("environment", 2, True),
     ("invalid", 3, False),
