@@ -50,6 +50,30 @@ static error_t take(int key, char *arg, struct argp_state *state)
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
+static json_t *text_or_null(const char *text)
+{
+  return text == NULL ? json_null() : json_string(text);
+}
+
+static json_t *causes(const zp_trace_verdict *v)
+{
+  json_t *list = json_array();
+  for (int32_t i = 0; i < v->causes; i++) {
+    const zp_trace_cause *c = &v->cause[i];
+    json_t *ranks = json_array();
+    for (int32_t k = 0; k < c->n_ranks; k++)
+      json_array_append_new(ranks, json_integer(c->ranks[k]));
+    json_array_append_new(
+        list, json_pack("{s:i, s:s, s:b, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:s}", "cause",
+                        (int)c->cause, "kind", c->kind, "equally_likely", (int)c->equally_likely,
+                        "rank", c->n_ranks > 0 ? (int)c->ranks[0] : -1, "ranks", ranks, "step",
+                        (json_int_t)c->step, "record", (json_int_t)c->record, "op",
+                        text_or_null(c->op), "group", text_or_null(c->group), "site",
+                        text_or_null(c->site), "text", c->text));
+  }
+  return list;
+}
+
 static void print_json(const zp_trace_verdict *v)
 {
   json_t *list = json_array();
@@ -60,32 +84,65 @@ static void print_json(const zp_trace_verdict *v)
       json_array_append_new(ranks, json_integer(f->ranks[k]));
     if (f->n_ranks == 0 && f->rank >= 0) json_array_append_new(ranks, json_integer(f->rank));
     json_array_append_new(list,
-                          json_pack("{s:s, s:s, s:i, s:o, s:I, s:s}", "kind", f->kind, "level",
+                          json_pack("{s:s, s:s, s:i, s:o, s:I, s:b, s:s}", "kind", f->kind, "level",
                                     f->warning ? "warning" : "error", "rank", (int)f->rank, "ranks",
-                                    ranks, "record", (json_int_t)f->record, "text", f->text));
+                                    ranks, "record", (json_int_t)f->record, "consequence",
+                                    f->consequence == 1, "text", f->text));
   }
-  json_t *all = json_pack("{s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:o}", "schema",
+  json_t *all = json_pack("{s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "schema",
                           "zeroproof/trace/1", "good", v->errors == 0, "ranks", (int)v->world,
                           "records", (json_int_t)v->records, "not_judged", (json_int_t)v->unjudged,
                           "mismatches", (json_int_t)v->mismatches, "cycles", (json_int_t)v->cycles,
-                          "asynchronous_cycles", (json_int_t)v->async_cycles, "findings", list);
+                          "asynchronous_cycles", (json_int_t)v->async_cycles, "cause", causes(v),
+                          "findings", list);
   json_dumpf(all, stdout, JSON_INDENT(1));
   putchar('\n');
   json_decref(all);
 }
 
+/* "step 3: either ..., or ...": the causes of one number, from i on. Returns the next one. */
+static int32_t print_cause(const zp_trace_verdict *v, int32_t i)
+{
+  int32_t end = i + 1;
+  while (end < v->causes && v->cause[end].cause == v->cause[i].cause) end++;
+  if (i > 0) printf("also: ");
+  for (int32_t k = i; k < end; k++) {
+    const zp_trace_cause *c = &v->cause[k];
+    if (k > i) printf(",\nor ");
+    if (c->step >= 0 && (k == i || c->step != v->cause[k - 1].step))
+      printf("step %" PRId64 ": ", c->step);
+    if (k == i && end > i + 1) printf("either ");
+    printf("%s", c->text);
+  }
+  printf("%s\n", end > i + 1 ? ": the traces permit each of these; the first is the likeliest" : "");
+  return end;
+}
+
+static void print_findings(const zp_trace_verdict *v)
+{
+  int32_t listed = 0;
+  for (int32_t i = 0; i < v->findings; i++) {
+    const zp_trace_finding *f = &v->finding[i];
+    if (f->consequence < 0 || listed++ >= PRINTED_MAX) continue;
+    printf("%s%s\n", f->warning ? "warning: " : f->consequence ? "consequence: " : "", f->text);
+  }
+  if (listed > PRINTED_MAX)
+    printf("and %d more (--json lists all)\n", (int)listed - PRINTED_MAX);
+}
+
 static void print_text(const zp_trace_verdict *v)
 {
   const int bad = v->errors > 0;
+  for (int32_t i = 0; i < v->causes;) i = print_cause(v, i);
   printf("%" PRId64 " records of %d ranks: %s", v->records, (int)v->world,
          bad ? "inconsistent, the traces do not match each other" : "consistent");
   if (v->mismatches > 1) printf("; %" PRId64 " operations differ", v->mismatches);
   if (v->cycles > 1) printf("; %" PRId64 " cycles", v->cycles);
   putchar('\n');
-  for (int32_t i = 0; i < v->findings && i < PRINTED_MAX; i++)
-    printf("%s%s\n", v->finding[i].warning ? "warning: " : "", v->finding[i].text);
-  if (v->findings > PRINTED_MAX)
-    printf("and %d more (--json lists all)\n", (int)v->findings - PRINTED_MAX);
+  print_findings(v);
+  if (v->cut > 0)
+    printf("(The cause was searched in the next %d items of each trace after the first error.)\n",
+           (int)v->cut);
   if (v->findings > 0)
     printf(
         "(An operation is written as: name, reduction, elements, type. Records, and the operations "

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Earlier operations that are kept: of a rank, at most and at least; of all ranks. */
+enum { PAST = 1024, PAST_LEAST = 16, PAST_ALL = 1 << 21 };
+
 /* Errors before warnings, then by record; at one record, a cycle after the missing ranks that cause
  * it. */
 static int by_record(const void *a, const void *b)
@@ -20,12 +23,13 @@ static int by_record(const void *a, const void *b)
   return x->order < y->order ? -1 : 1;
 }
 
-static member resolve(judge *j, player *p, zp_trace_def *d)
+static resolved resolve(judge *j, player *p, zp_trace_def *d)
 {
   if (d->link >= 0) return p->link[d->link];
   member m = d->group < p->groups ? p->group[d->group] : (member){NULL, -1};
   if (m.g != NULL && d->sig.op >= ZP_TRACE_SEND && !(d->sig.flags & ZP_TRACE_ANY))
     m = zp_trace_pair(j, p, &m, &d->sig, p->reader.records - 1);
+  const resolved found = {m, zp_trace_symbol(m.g, &d->sig)};
   if (d != &p->reader.inline_op) {
     if (p->links == p->links_cap) {
       const int32_t n = p->links_cap ? 2 * p->links_cap : 8;
@@ -34,16 +38,18 @@ static member resolve(judge *j, player *p, zp_trace_def *d)
       p->links_cap = n;
     }
     d->link = p->links;
-    p->link[p->links++] = m;
+    p->link[p->links++] = found;
   }
-  return m;
+  return found;
 }
 
 /* The rank enters an operation and waits, unless it was the last member to enter. */
 static void enter(judge *j, player *p, zp_trace_def *d)
 {
-  const member m = resolve(j, p, d);
+  const resolved found = resolve(j, p, d);
+  const member m = found.m;
   const zp_trace_at at = {p->reader.records - 1, p->step};
+  zp_trace_note_past(j, p, found.symbol);
   if (m.g == NULL) {
     j->unjudged++;
     return;
@@ -57,9 +63,9 @@ static void enter(judge *j, player *p, zp_trace_def *d)
                          (int)p->reader.rank, text, zp_trace_at_text(at, where), (int)d->sig.root,
                          (int)m.g->size - 1);
   }
+  j->def = d;
   if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(j, p, m, &d->sig, at);
-  else if (zp_trace_enter(j, p, m, &d->sig, at))
-    zp_trace_add_wait(j, p, m, at, d->sig.flags & ZP_TRACE_ASYNC);
+  else if (zp_trace_enter(j, p, m, &d->sig, at)) zp_trace_add_wait(j, p, m, at, d);
 }
 
 static void block(judge *j, player *p)
@@ -82,7 +88,10 @@ static void replay(judge *j, player *p)
     case ZP_TRACE_SOURCE:
       zp_trace_source(j, p, p->reader.records - item->number, item->source);
       break;
-    case ZP_TRACE_STEP: p->step = item->number; break;
+    case ZP_TRACE_STEP:
+      p->step = item->number;
+      zp_trace_note_past(j, p, ZP_TRACE_PAST_STEP);
+      break;
     default: break;
     }
     if (p->waits > 0 && !p->in_call) {
@@ -176,6 +185,8 @@ static void start(judge *j)
   zp_trace_set_make(&j->failure, &j->senders, j->world);
   zp_trace_set_make(&j->failure, &j->changed, j->world);
   (void)getentropy(&j->seed, sizeof j->seed);
+  for (j->past_most = PAST; j->past_most > PAST_LEAST && j->past_most * j->world > PAST_ALL;)
+    j->past_most /= 2;
   for (int32_t r = j->world; r-- > 0;) {
     j->ready[j->n_ready++] = r;
     if (j->p[r].reader.state == ZP_TRACE_READING) zp_trace_put(&j->files, r);
@@ -228,6 +239,8 @@ static void finish(judge *j)
 
 static void clean(judge *j)
 {
+  zp_trace_explain_free(j);
+  free(j->until);
   for (int64_t i = 0; i < j->groups; i++) {
     group *g = j->all[i];
     free(g->key);
@@ -242,6 +255,7 @@ static void clean(judge *j)
     zp_trace_close(&p->reader);
     free(p->group);
     free(p->link);
+    free(p->past);
     free(p->joined);
     zp_trace_free_waits(p);
     zp_trace_free_any(p);
@@ -279,6 +293,7 @@ static void judge_all(judge *j)
     finish(j);
   }
   if (v->findings > 1) qsort(v->finding, (size_t)v->findings, sizeof *v->finding, by_record);
+  zp_trace_explain_rest(j);
 }
 
 int zp_trace_judge(const char *dir, zp_trace_verdict *v, zp_error *err)
@@ -309,4 +324,13 @@ void zp_trace_verdict_free(zp_trace_verdict *v)
     free(v->finding[i].ranks);
   }
   free(v->finding);
+  for (int32_t i = 0; i < v->causes; i++) {
+    zp_trace_cause *c = &v->cause[i];
+    free(c->ranks);
+    free(c->op);
+    free(c->group);
+    free(c->site);
+    free(c->text);
+  }
+  free(v->cause);
 }

@@ -97,6 +97,7 @@ typedef struct gap {
 
 /* A rank waits for operation i of g, which it entered at `at`. */
 typedef struct wait {
+  zp_trace_def def;
   group *g;
   int64_t i;
   zp_trace_at at;
@@ -122,6 +123,12 @@ typedef struct any_queue {
   zp_trace_heap parked;      /* pairs whose sender waits for one of these receives */
 } any_queue;
 
+/* The group and place of a definition, and its symbol in player.past. */
+typedef struct resolved {
+  member m;
+  uint64_t symbol;
+} resolved;
+
 typedef struct membership {
   uint32_t group; /* its index in judge.all */
   int32_t place;
@@ -130,7 +137,9 @@ typedef struct membership {
 typedef struct player {
   zp_trace_reader reader;
   member *group; /* [groups] by the file's number */
-  member *link;  /* [links] of definitions */
+  resolved *link; /* [links] of definitions */
+  uint64_t *past; /* the last of its past_n operations and steps, at [i & (past_cap - 1)] */
+  int64_t past_n, past_cap;
   wait *wait;    /* [waits_cap], of which `waits` are live, in a list */
   int32_t waits, waits_cap, last_wait;
   int32_t edge; /* the wait that leads to the rank for which it waits: the first one that a known
@@ -164,6 +173,15 @@ typedef struct moved { /* an operation that its awaited member has entered */
 typedef struct judge {
   zp_trace_failure failure;
   zp_trace_verdict *verdict;
+  struct explain *explain; /* not NULL while the judge searches for causes */
+  int32_t explained;
+  int64_t *until;          /* [world] the causes explain findings up to these records; or NULL */
+  int64_t past_most;       /* the largest past_cap */
+  /* The operation that completes others, and its rank and place. */
+  const zp_trace_def *def;
+  zp_trace_def source; /* of a receive whose source the trace has just recorded */
+  player *entering;
+  member entered;
   zp_trace_item item; /* of the rank that is being replayed */
   const char *dir;
   player *p;
@@ -242,8 +260,19 @@ void zp_trace_drop_member(judge *j, group *g, int32_t place);
 /* Whether members that are waited for have not entered operation i. */
 int zp_trace_is_open(const group *g, int64_t i);
 
-/* waits.c: the rank waits for the last operation of m that it entered. */
-void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, int32_t async);
+/* Whether operations agree in all arguments that are known. */
+int zp_trace_same(const zp_trace_sig *a, const zp_trace_sig *b);
+/* The group with a key; the pair of two places of a group. NULL: there is none. */
+group *zp_trace_find_group(judge *j, const char *key);
+group *zp_trace_find_pair(judge *j, const group *parent, int32_t from, int32_t to);
+/* The rank at a place of a group that an item defines, or -1; the place of a rank, or -1. */
+int32_t zp_trace_listed_rank(const zp_trace_item *item, int32_t place);
+int32_t zp_trace_listed_place(const zp_trace_item *item, int32_t rank);
+
+/* waits.c: the rank waits for the last operation of m that it entered, at a definition. */
+void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, const zp_trace_def *d);
+/* The waits of p, also detached ones, by record: at most cap. Returns how many there are. */
+int32_t zp_trace_open_waits(const player *p, int32_t *wait, int32_t cap);
 /* Operation i of g is complete: ends the wait of the rank at `place`, which becomes ready if that
  * was its last one. Operations of a group complete in order. */
 void zp_trace_end_waits(judge *j, group *g, int32_t place, int64_t i);
@@ -265,6 +294,19 @@ void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text
 
 /* Called if no rank is ready. Reports why and makes a rank ready; returns 0 at the end of all. */
 int zp_trace_stall(judge *j);
+/* explain.c: called at the first error, before the judge goes on: searches its causes and adds them
+ * to the verdict. Later calls do nothing. */
+void zp_trace_explain(judge *j);
+void zp_trace_explain_free(judge *j);
+/* If no cause was found, the first errors are the causes. Called at the end. */
+void zp_trace_explain_rest(judge *j);
+/* explain_text.c: a finding is the first cause. */
+void zp_trace_first_cause(judge *j, const zp_trace_finding *f);
+/* explain_past.c: notes a symbol in the rank's past; of an operation, of a step, and of an
+ * operation that is not judged. */
+void zp_trace_note_past(judge *j, player *p, uint64_t symbol);
+uint64_t zp_trace_symbol(const group *g, const zp_trace_sig *sig);
+enum { ZP_TRACE_PAST_STEP = 1, ZP_TRACE_PAST_UNKNOWN = 2 };
 /* lag.c: notes that `late` places of w's group never enter the operation that rank `by` waits
  * for. */
 void zp_trace_note_gap(judge *j, const wait *w, int32_t by, const int32_t *late, int32_t n_late);

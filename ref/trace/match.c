@@ -91,6 +91,20 @@ static group *find_group(judge *j, const identity *id, int32_t size)
   return g;
 }
 
+group *zp_trace_find_group(judge *j, const char *key)
+{
+  const identity id = {key, NULL, 0, 0};
+  const slot *at = j->cap == 0 ? NULL : find_slot(j, hash_of(j, &id), &id);
+  return at == NULL || at->group == 0 ? NULL : j->all[at->group - 1];
+}
+
+group *zp_trace_find_pair(judge *j, const group *parent, int32_t from, int32_t to)
+{
+  const identity id = {NULL, parent, from, to};
+  const slot *at = j->cap == 0 ? NULL : find_slot(j, hash_of(j, &id), &id);
+  return at == NULL || at->group == 0 ? NULL : j->all[at->group - 1];
+}
+
 /* ---- Members --------------------------------------------------------------------------------- */
 
 /* The place of g, which had no rank, has one. */
@@ -147,7 +161,7 @@ static void set_pair(judge *j, group *pair)
 /* ---- Definitions of groups ------------------------------------------------------------------- */
 
 /* The rank at a place, or -1. */
-static int32_t listed_rank(const zp_trace_item *item, int32_t place)
+int32_t zp_trace_listed_rank(const zp_trace_item *item, int32_t place)
 {
   for (int32_t i = 0; i < item->runs; i++) {
     if (place < item->run[i].length) return item->run[i].first + place * item->run[i].stride;
@@ -156,7 +170,7 @@ static int32_t listed_rank(const zp_trace_item *item, int32_t place)
   return -1;
 }
 
-static int32_t listed_index(const zp_trace_item *item, int32_t rank)
+int32_t zp_trace_listed_place(const zp_trace_item *item, int32_t rank)
 {
   int32_t place = 0;
   for (int32_t i = 0; i < item->runs; i++) {
@@ -248,7 +262,7 @@ void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
   const int32_t me = p->reader.rank;
   member *m = numbered(p, item->number);
   if (m == NULL) return; /* its operations are not judged */
-  const int32_t place = item->place >= 0 ? item->place : listed_index(item, me);
+  const int32_t place = item->place >= 0 ? item->place : zp_trace_listed_place(item, me);
   if (item->size == 0 || !is_valid_group(j, p, item)) return;
   if (place < 0 || place >= item->size) return;
   if (j->cap == 0) grow_table(j);
@@ -260,7 +274,7 @@ void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
                          (int)me, item->name, (int)item->size, (int)g->size);
     return;
   }
-  const int32_t theirs = item->members ? listed_rank(item, place) : me;
+  const int32_t theirs = item->members ? zp_trace_listed_rank(item, place) : me;
   if ((g->rank[place] >= 0 && g->rank[place] != me) || theirs != me) {
     zp_trace_add_finding(j, "group", me, p->reader.records, 0,
                          "rank %d joins group %s as group rank %d, which belongs to rank %d",
@@ -324,7 +338,7 @@ static int known_differ(int64_t a, int64_t b, int64_t unknown)
   return a != b && a != unknown && b != unknown;
 }
 
-static int same(const zp_trace_sig *a, const zp_trace_sig *b)
+int zp_trace_same(const zp_trace_sig *a, const zp_trace_sig *b)
 {
   const int p2p = a->op >= ZP_TRACE_SEND;
   if (!p2p &&
@@ -378,6 +392,7 @@ static void name_members(judge *j, const group *g, int64_t i)
 static void report_mismatch(judge *j, group *g, int64_t i, const inst *x)
 {
   char want[WHERE], got[TEXT], who[ZP_TRACE_RANKS], at[ZP_TRACE_AT];
+  zp_trace_explain(j);
   const int swap = x->n_odd > x->n, tie = x->n_odd == x->n; /* the majority is considered correct */
   j->mismatches++;
   if (g->reported) return;
@@ -400,7 +415,7 @@ static void report_mismatch(judge *j, group *g, int64_t i, const inst *x)
 
 void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x)
 {
-  if (!same(&x->sig, &x->odd)) report_mismatch(j, g, i, x);
+  if (!zp_trace_same(&x->sig, &x->odd)) report_mismatch(j, g, i, x);
 }
 
 /* Completes the operations that all members have entered. They are the first ones, as a member
@@ -434,7 +449,7 @@ int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, zp_tr
     x->first = p->reader.rank;
     x->at = at;
     x->n = 1;
-  } else if (same(&x->sig, sig)) {
+  } else if (zp_trace_same(&x->sig, sig)) {
     x->n++;
     if (x->sig.count < 0) x->sig.count = sig->count;
     if (x->sig.dtype == 0) x->sig.dtype = sig->dtype;
@@ -446,7 +461,10 @@ int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, zp_tr
   }
   if (x->awaited == m.place) zp_trace_note_moved(j, g, i);
   if (++x->entered < g->size - g->absents) return 1;
+  j->entering = p;
+  j->entered = m;
   complete(j, g);
+  j->entering = NULL;
   return 0;
 }
 

@@ -145,12 +145,25 @@ typedef struct zp_trace_finding {
   const char *kind;
   int32_t rank, warning; /* rank: the first that text names, or -1 */
   int64_t record, order;
+  int32_t consequence; /* 1: the causes explain it; -1: it is a cause itself */
   char *text;
   int32_t *ranks, n_ranks; /* the ranks that it concerns, ascending; n_ranks 0: only rank */
 } zp_trace_finding;
 
+/* A deviation that explains errors. Causes with the same `cause` are equally likely explanations of
+ * the same errors, the best first. */
+typedef struct zp_trace_cause {
+  const char *kind;
+  int32_t cause, equally_likely; /* equally_likely: the traces also permit another explanation */
+  int32_t *ranks, n_ranks;       /* the deviating ranks; none: no rank is known */
+  int64_t record, step;          /* of the first rank; -1: unknown */
+  char *op, *group, *site, *text;
+} zp_trace_cause;
+
 typedef struct zp_trace_verdict {
   int32_t world, errors;
+  zp_trace_cause *cause; /* [causes] */
+  int32_t causes, causes_cap, cut; /* cut: the search read only the next `cut` items of a rank */
   int64_t records, unjudged, mismatches, cycles, async_cycles;
   zp_trace_finding *finding; /* [findings] errors first, then warnings, each by record */
   int32_t findings;

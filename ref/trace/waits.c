@@ -94,12 +94,16 @@ static int32_t new_wait(player *p)
   return w;
 }
 
-void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, int32_t async)
+void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, const zp_trace_def *d)
 {
   group *g = m.g;
   const int32_t w = new_wait(p), last = g->last_wait[m.place] - 1;
-  p->wait[w] =
-      (wait){.g = g, .i = g->pos[m.place] - 1, .at = at, .place = m.place, .async = async != 0};
+  p->wait[w] = (wait){.def = *d,
+                      .g = g,
+                      .i = g->pos[m.place] - 1,
+                      .at = at,
+                      .place = m.place,
+                      .async = (d->sig.flags & ZP_TRACE_ASYNC) != 0};
   /* a ring: the last element's `later` is the first */
   p->wait[w].later = last < 0 ? w : p->wait[last].later;
   if (last >= 0) p->wait[last].later = w;
@@ -175,6 +179,33 @@ void zp_trace_wait_again(judge *j, player *p, int64_t record)
   if (w < 0) return; /* it is complete, or the rank waits for it already */
   p->wait[w].async = 0;
   link_wait(j, p, w);
+}
+
+typedef struct listing {
+  int32_t *wait, n, cap;
+} listing;
+
+static void list_detached(const void *node, VISIT visit, void *list)
+{
+  const detached *d = *(detached *const *)node;
+  listing *l = list;
+  if (visit != postorder && visit != leaf) return;
+  if (l->n < l->cap) l->wait[l->n] = d->wait;
+  l->n++;
+}
+
+/* Both lists are in the order of records, but for operations for which the rank waits again. */
+int32_t zp_trace_open_waits(const player *p, int32_t *wait, int32_t cap)
+{
+  listing l = {wait, 0, cap};
+  twalk_r(p->detached, list_detached, &l);
+  int32_t w = p->waits > 0 ? p->last_wait : -1;
+  while (w >= 0 && p->wait[w].prev >= 0 && p->wait[w].prev != w) w = p->wait[w].prev;
+  for (; w >= 0; w = p->wait[w].next) {
+    if (l.n < cap) wait[l.n] = w;
+    l.n++;
+  }
+  return l.n;
 }
 
 void zp_trace_free_waits(player *p)

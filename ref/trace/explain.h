@@ -1,0 +1,177 @@
+/* The search for the cause of an error. When the judge finds the first one, it takes a window of
+ * each trace: the operations that the rank entered and that are not complete, and the records that
+ * follow. The search replays the windows again and again, each time with the trace of one rank
+ * edited (an operation inserted, removed, replaced, or moved, or the end of the trace ignored), and
+ * prefers the edits that leave the fewest contradictions. conformance/TRACE.md */
+#ifndef ZP_TRACE_EXPLAIN_H
+#define ZP_TRACE_EXPLAIN_H
+
+#include "judge.h"
+
+typedef enum event_kind {
+  EVENT_OP,
+  EVENT_WAIT,
+  EVENT_CALL,
+  EVENT_CALL_END,
+  EVENT_STEP,
+  EVENT_NONE
+} event_kind;
+
+typedef struct event {
+  uint8_t kind, async;
+  int32_t team, place; /* of an operation */
+  int32_t of;          /* of a wait or the end of a call: the event of the operation or call; -1 */
+  zp_trace_sig sig;
+  zp_trace_at at; /* record -1: inserted */
+  const char *site;
+} event;
+
+/* How a window ends. */
+typedef enum ending {
+  END_UNKNOWN, /* the rank waited in an operation, or the window is too short: nothing is known */
+  END_NORMAL,  /* end mark */
+  END_EXIT,    /* the process ended, not normally */
+  END_STOPPED, /* the trace stops, although the rank was not waiting */
+  END_DAMAGED
+} ending;
+
+typedef struct track { /* the window of a rank */
+  event *event;
+  int32_t n, head; /* head: of them, those that the rank had entered before the window */
+  int32_t *match;  /* [n] of an operation: 1 + its match; 0: not entered; -1: matches nothing */
+  int32_t pc, on;  /* the next event; the match for which the rank waits */
+  uint8_t state, in_call, ending;
+} track;
+enum { TRACK_RUNS, TRACK_WAITS, TRACK_DONE };
+
+typedef struct team { /* a group in the windows */
+  const char *key;
+  const char *label; /* the name that people know, or NULL */
+  const group *known;
+  int32_t parent, from, to; /* of a pair; parent -1: it is no pair */
+  int32_t size, members;    /* members: those that are ranks of the run */
+  int32_t *rank;            /* [size] -1: unknown */
+  int32_t first_pos, first_match, matches;
+  uint8_t loose; /* receives from any source: nothing is matched */
+} team;
+
+typedef struct match { /* the k-th operations of the members of a team */
+  zp_trace_sig sig;
+  int32_t team, entered;
+  uint8_t differs, awaited;
+} match;
+
+typedef enum trouble_kind { TROUBLE_MISMATCH, TROUBLE_CYCLE, TROUBLE_ENDED } trouble_kind;
+typedef struct trouble { /* a contradiction that a replay has left */
+  trouble_kind kind;
+  int32_t match, rank; /* rank: of those that ended */
+  int32_t first, n;    /* of a cycle: its ranks in explain.cycle */
+} trouble;
+
+typedef enum edit_kind {
+  EDIT_REPLACE,
+  EDIT_REPLACE_ALL, /* also its later operations with the same arguments */
+  EDIT_ORDER,
+  EDIT_END,
+  EDIT_INSERT,
+  EDIT_REMOVE
+} edit_kind;
+
+typedef struct edit {
+  edit_kind kind;
+  int32_t rank, at; /* at: the event of its window as it was before the edit */
+  int32_t from;     /* order: the event that is moved before `at` */
+  int32_t match;    /* the operation that it concerns */
+  event what;       /* the operation inserted, removed, or entered instead; order: `from` */
+  zp_trace_sig was; /* replace: what the rank entered */
+  int32_t support;  /* how much better its earlier steps agree with it */
+} edit;
+
+enum { EXPLAIN_EDITS = 12, EXPLAIN_PLANS = 8, EXPLAIN_TROUBLES = 64 };
+
+typedef struct option { /* edits of one kind, one for each rank of a set */
+  edit *edit;
+  int32_t n, left; /* left: contradictions after it */
+  int64_t done;    /* events that the ranks get through */
+} option;
+
+typedef struct plan {
+  option option[EXPLAIN_EDITS];
+  int32_t n, ranks, edits, left, support;
+} plan;
+
+typedef struct explain_block {
+  struct explain_block *next;
+} explain_block;
+
+typedef struct explain {
+  judge *j;
+  explain_block *block; /* memory that lasts as long as this */
+  char *free_at;
+  size_t free_n;
+  zp_trace_reader reader; /* a copy of a rank's, which reads its window */
+  int32_t world, limit, cut;
+  track *track; /* [world] */
+  track *saved; /* [edited] the tracks before the edits, and whose */
+  int32_t *saved_rank, edited, saved_cap;
+  team *team;
+  int32_t teams, teams_cap;
+  int32_t *team_of; /* [groups] 1 + the team of a group of the judge */
+  int64_t members;
+  int32_t *slot, slots, slots_used; /* teams that the judge does not know, by hash */
+  const char **text;                /* interned texts, by hash */
+  int32_t texts, texts_cap;
+  int32_t *pos; /* [positions] operations that a place of a team entered */
+  int32_t positions;
+  match *match;
+  int32_t matches;
+  int32_t *ready, n_ready;
+  trouble trouble[EXPLAIN_TROUBLES];
+  int32_t troubles, left; /* left: all troubles, also those that are not listed */
+  int32_t *cycle, cycles; /* ranks of cycles */
+  int32_t *low, *index, *stack, *iterator, *frame; /* [world + matches] of the search of cycles */
+  uint8_t *on_stack, *counted;                     /* counted [world]: the ended rank is counted */
+  option *option;
+  int32_t options, options_cap;
+  int64_t spent, done; /* events replayed: in all, by the last replay */
+  uint64_t *past; /* the symbols of one rank */
+  int64_t *past_record;
+  int64_t past_cap;
+} explain;
+
+/* Memory that lasts until zp_explain_free; cleared. */
+void *zp_explain_take(explain *x, size_t bytes);
+
+/* explain_window.c: fills x->track and x->team from the judge's state. Returns 0 if the run has too
+ * many members for it. */
+int zp_explain_windows(explain *x);
+/* The symbol of an operation in the sequence of a rank: equal operations of a group are equal. */
+uint64_t zp_explain_symbol(uint64_t group, int32_t size, const zp_trace_sig *s);
+uint64_t zp_explain_event_symbol(const explain *x, const event *e);
+
+/* explain_replay.c: replays the windows; fills the list of troubles. */
+void zp_explain_replay(explain *x);
+void zp_explain_judge(explain *x);
+/* Sets how the windows end, after a replay without edits. */
+void zp_explain_endings(explain *x);
+/* Whether all members have entered a match; whether the rank at a place has. */
+int zp_explain_complete(const explain *x, int32_t match);
+int zp_explain_entered(const explain *x, int32_t match, int32_t place);
+/* The event of a rank in a match, or -1. */
+int32_t zp_explain_event_in(const explain *x, int32_t rank, int32_t match);
+
+/* explain_edits.c: lists the edits that could remove the troubles of the last replay. */
+void zp_explain_options(explain *x);
+/* Applies an option; undoes the last n edits. */
+void zp_explain_apply(explain *x, const option *o);
+void zp_explain_undo(explain *x, int32_t n);
+
+/* explain_past.c: how much better the rank's sequence of operations agrees, after the edit, with
+ * its own earlier ones and with those of other ranks. */
+int32_t zp_explain_support(explain *x, const edit *e);
+
+/* explain_text.c: adds the causes of a plan to the verdict. plans: those that are equally likely,
+ * the best first. */
+void zp_explain_report(explain *x, plan *const *plan, int32_t plans);
+
+#endif

@@ -1,0 +1,382 @@
+/* The sentences of causes. conformance/TRACE.md */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain.h"
+
+enum { TEXT = 2048, OP = 160, RUNS = 8 };
+
+typedef struct text {
+  char s[TEXT];
+  size_t n;
+} text;
+
+static void put(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(text *t, const char *format, ...)
+{
+  va_list args;
+  va_start(args, format);
+  const int n = vsnprintf(t->s + t->n, TEXT - t->n, format, args);
+  va_end(args);
+  if (n > 0) t->n = t->n + (size_t)n < TEXT ? t->n + (size_t)n : TEXT - 1;
+}
+
+static int ascending(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* "0–3, 6": sorts the ranks. */
+static void put_ranks(text *t, int32_t *rank, int32_t n)
+{
+  int32_t runs = 0;
+  if (n > 1) qsort(rank, (size_t)n, sizeof *rank, ascending);
+  for (int32_t i = 0, end; i < n; i = end + 1) {
+    for (end = i; end + 1 < n && rank[end + 1] == rank[end] + 1;) end++;
+    if (runs++ == RUNS) {
+      put(t, ", …");
+      return;
+    }
+    if (end == i + 1) end = i;
+    if (i > 0) put(t, ", ");
+    if (end == i) put(t, "%d", (int)rank[i]);
+    else put(t, "%d–%d", (int)rank[i], (int)rank[end]);
+  }
+}
+
+/* "rank 2", "ranks 0–3, 6" */
+static void put_who(text *t, int32_t *rank, int32_t n)
+{
+  put(t, n == 1 ? "rank " : "ranks ");
+  put_ranks(t, rank, n);
+}
+
+/* "all_reduce sum of 4 fp32 root 0": zp_trace_describe's text, with "of" before the count. */
+static void put_op(text *t, const zp_trace_sig *s)
+{
+  char op[OP], *count;
+  zp_trace_describe(s, op, sizeof op);
+  count = strchr(op, ' ');
+  if (count != NULL && s->redop > 1) count = strchr(count + 1, ' ');
+  if (count == NULL) {
+    put(t, "%s", op);
+    return;
+  }
+  *count++ = 0;
+  put(t, "%s", op);
+  if (s->count < 0 && s->dtype == 0) count += strncmp(count, "? ?", 3) == 0 ? 3 : 0;
+  else put(t, " of ");
+  put(t, "%s", count);
+}
+
+/* All ranks of a team, from memory that lasts. */
+static int32_t *ranks_of(explain *x, const team *t, int32_t *n)
+{
+  int32_t *rank = zp_explain_take(x, (size_t)t->size * sizeof *rank + 1);
+  *n = 0;
+  for (int32_t q = 0; q < t->size; q++)
+    if (t->rank[q] >= 0) rank[(*n)++] = t->rank[q];
+  return rank;
+}
+
+static const char *name_of(const explain *x, int32_t at)
+{
+  const team *t = &x->team[at];
+  if (t->parent >= 0) t = &x->team[t->parent];
+  return t->label != NULL ? t->label : t->key != NULL ? t->key : "?";
+}
+
+/* " in 'default_pg' {0–3}" */
+static void put_team(explain *x, text *t, int32_t at)
+{
+  int32_t n, *rank = ranks_of(x, &x->team[at], &n);
+  put(t, " in '%s' {", name_of(x, at));
+  put_ranks(t, rank, n);
+  put(t, "}");
+}
+
+/* "all_reduce sum of 4 fp32 (train.py:15) in 'default_pg' {0–3}" */
+static void put_event(explain *x, text *t, const event *e, const char *site)
+{
+  const team *g = &x->team[e->team];
+  zp_trace_sig sig = e->sig;
+  if (g->parent >= 0) sig.root = -1;
+  put_op(t, &sig);
+  if (g->parent >= 0)
+    put(t, e->place ? " from rank %d" : " to rank %d", (int)g->rank[!e->place]);
+  if (site != NULL) put(t, " (%.*s)", (int)strcspn(site, ";"), site);
+  if (g->parent >= 0) put(t, " in '%s'", name_of(x, e->team));
+  else put_team(x, t, e->team);
+}
+
+/* ---- The ranks on the other side ------------------------------------------------------------- */
+
+/* The members of a match that have entered it, or have not, without those of the option. */
+static int32_t *others(explain *x, const option *o, int entered, int32_t *n)
+{
+  const int32_t m = o->edit->match;
+  const team *t = &x->team[x->match[m].team];
+  int32_t *rank = zp_explain_take(x, (size_t)t->size * sizeof *rank + 1);
+  *n = 0;
+  for (int32_t q = 0; q < t->size; q++) {
+    int mine = t->rank[q] < 0;
+    for (int32_t i = 0; i < o->n; i++) mine |= o->edit[i].rank == t->rank[q];
+    if (!mine && zp_explain_entered(x, m, q) == entered) rank[(*n)++] = t->rank[q];
+  }
+  return rank;
+}
+
+/* The event with which another member entered the match of an option, or NULL. */
+static const event *entry_of(explain *x, const option *o)
+{
+  int32_t n, *rank = others(x, o, 1, &n);
+  for (int32_t i = 0; i < n && i < RUNS; i++) {
+    const int32_t at = zp_explain_event_in(x, rank[i], o->edit->match);
+    if (at < 0) continue;
+    const event *e = &x->track[rank[i]].event[at];
+    if (n == 1 || zp_trace_same(&e->sig, &o->edit->what.sig) || o->edit->kind == EDIT_END) return e;
+  }
+  return NULL;
+}
+
+static void put_waiting(explain *x, text *t, const option *o)
+{
+  int32_t n, *rank = others(x, o, 1, &n);
+  if (n == 0) return;
+  put(t, "; ");
+  put_who(t, rank, n);
+  if (zp_explain_complete(x, o->edit->match))
+    put(t, " entered the first");
+  else put(t, n == 1 ? " is waiting for it" : " are waiting for it");
+}
+
+static const char *field_of(const edit *e)
+{
+  const zp_trace_sig *a = &e->was, *b = &e->what.sig;
+  if (a->op != b->op && a->op < ZP_TRACE_SEND) return "op";
+  if (a->count != b->count && a->count >= 0 && b->count >= 0) return "count";
+  if (a->dtype != b->dtype && a->dtype != 0 && b->dtype != 0) return "dtype";
+  if (a->root != b->root && a->root >= 0 && b->root >= 0) return "root";
+  return "reduction";
+}
+
+/* ---- Sentences ------------------------------------------------------------------------------- */
+
+static void say_insert(explain *x, text *t, const option *o, const event *theirs)
+{
+  const edit *e = o->edit;
+  const track *mine = &x->track[e->rank];
+  put(t, " skipped ");
+  put_event(x, t, &e->what, theirs ? theirs->site : NULL);
+  int32_t i = e->at;
+  if (i < mine->n && mine->event[i].kind == EVENT_WAIT) i = mine->event[i].of;
+  while (i >= 0 && i < mine->n && mine->event[i].kind != EVENT_OP) i++;
+  if (o->n == 1 && i >= 0 && i < mine->n) {
+    put(t, " and entered ");
+    put_event(x, t, &mine->event[i], mine->event[i].site);
+  }
+  put_waiting(x, t, o);
+}
+
+static void say_remove(explain *x, text *t, const option *o)
+{
+  const edit *e = o->edit;
+  int32_t n, *rank = others(x, o, zp_explain_complete(x, e->match), &n);
+  put(t, " entered an extra ");
+  put_event(x, t, &e->what, e->what.site);
+  if (e->what.at.record >= 0) put(t, " at its record %" PRId64, e->what.at.record);
+  if (n == 0) return;
+  put(t, "; ");
+  put_who(t, rank, n);
+  put(t, zp_explain_complete(x, e->match) ? " entered something else"
+         : n == 1                         ? " does not enter it"
+                                          : " do not enter it");
+}
+
+static void say_replace(explain *x, text *t, const option *o, const event *theirs)
+{
+  const edit *e = o->edit;
+  event was = e->what;
+  int32_t n, *rank = others(x, o, 1, &n);
+  was.sig = e->was;
+  put(t, " entered ");
+  put_event(x, t, &was, e->what.site);
+  if (e->what.at.record >= 0) put(t, " at its record %" PRId64, e->what.at.record);
+  put(t, ", with another %s than ", field_of(e));
+  put_who(t, rank, n);
+  put(t, n == 1 ? ", which entered " : ", which entered ");
+  put_op(t, &e->what.sig);
+  if (theirs != NULL && theirs->site != NULL)
+    put(t, " (%.*s)", (int)strcspn(theirs->site, ";"), theirs->site);
+}
+
+static void say_order(explain *x, text *t, const option *o)
+{
+  const edit *e = o->edit;
+  const track *mine = &x->track[e->rank];
+  int32_t i = e->at;
+  if (mine->event[i].kind == EVENT_WAIT) i = mine->event[i].of;
+  while (i >= 0 && i < mine->n && mine->event[i].kind != EVENT_OP) i++;
+  put(t, " entered ");
+  if (i >= 0 && i < mine->n) put_event(x, t, &mine->event[i], mine->event[i].site);
+  put(t, " before ");
+  put_event(x, t, &e->what, e->what.site);
+  put(t, ", in another order than the other members");
+}
+
+/* Whether a rank that waits in a match for an ended one goes on after it in its trace. */
+static int passed(const explain *x, const option *o, int32_t *rank, int32_t n)
+{
+  for (int32_t i = 0; i < n; i++) {
+    const track *t = &x->track[rank[i]];
+    for (int32_t k = t->pc + 1; t->state == TRACK_WAITS && k < t->n; k++)
+      if (t->event[k].kind == EVENT_OP && !t->event[k].async) return 1;
+    if (t->ending == END_NORMAL) return 1;
+  }
+  return o->edit->match < 0;
+}
+
+static const char *say_end(explain *x, text *t, const option *o, const event *theirs)
+{
+  const edit *e = o->edit;
+  const track *mine = &x->track[e->rank];
+  int64_t records = x->j->p[e->rank].reader.records;
+  int32_t n, *rank = others(x, o, 1, &n);
+  const char *kind = "hang";
+  for (int32_t i = 0; i < mine->n; i++)
+    if (mine->event[i].at.record >= records) records = mine->event[i].at.record + 1;
+  if (mine->ending == END_NORMAL || mine->ending == END_EXIT) {
+    kind = "exit";
+    put(t, " ended after %" PRId64 " record%s", records, records == 1 ? "" : "s");
+  } else if (mine->ending == END_DAMAGED) {
+    kind = "damaged";
+    put(t, " has a trace that is damaged after %" PRId64 " record%s", records,
+        records == 1 ? "" : "s");
+  } else if (passed(x, o, rank, n)) {
+    kind = "truncated";
+    put(t, " has a trace that stops after %" PRId64 " record%s", records, records == 1 ? "" : "s");
+  } else
+    put(t, " stopped in its own code after %" PRId64 " record%s", records,
+        records == 1 ? "" : "s");
+  if (theirs == NULL || n == 0) return kind;
+  put(t, "; ");
+  put_who(t, rank, n);
+  put(t, n == 1 ? " waits for it in " : " wait for it in ");
+  put_event(x, t, theirs, theirs->site);
+  return kind;
+}
+
+/* Writes the sentence of an option; returns its kind. */
+static const char *say(explain *x, text *t, const option *o, const event *theirs)
+{
+  int32_t *rank = zp_explain_take(x, (size_t)o->n * sizeof *rank);
+  for (int32_t i = 0; i < o->n; i++) rank[i] = o->edit[i].rank;
+  put_who(t, rank, o->n);
+  switch (o->edit->kind) {
+  case EDIT_INSERT: say_insert(x, t, o, theirs); return "skip";
+  case EDIT_REMOVE: say_remove(x, t, o); return "extra";
+  case EDIT_ORDER: say_order(x, t, o); return "order";
+  case EDIT_END: return say_end(x, t, o, theirs);
+  default: say_replace(x, t, o, theirs); return field_of(o->edit);
+  }
+}
+
+/* ---- Causes ---------------------------------------------------------------------------------- */
+
+static char *copy(judge *j, const char *s)
+{
+  char *p = zp_trace_grow(&j->failure, NULL, 0, strlen(s) + 1, 1);
+  strcpy(p, s);
+  return p;
+}
+
+/* A new cause at the end of the list. */
+static zp_trace_cause *add_cause(judge *j, const char *kind, int32_t number)
+{
+  zp_trace_verdict *v = j->verdict;
+  if (v->causes == v->causes_cap) {
+    const int32_t n = v->causes_cap ? 2 * v->causes_cap : 4;
+    v->cause =
+        zp_trace_grow(&j->failure, v->cause, (size_t)v->causes_cap, (size_t)n, sizeof *v->cause);
+    v->causes_cap = n;
+  }
+  zp_trace_cause *c = &v->cause[v->causes++];
+  *c = (zp_trace_cause){.kind = kind, .cause = number, .record = -1, .step = -1};
+  return c;
+}
+
+/* The cause that an option is, in the windows as they are. */
+static void report(explain *x, const option *o, int32_t number, int32_t equally, int32_t more)
+{
+  judge *j = x->j;
+  const edit *e = o->edit;
+  text *t = zp_explain_take(x, sizeof *t), *op = zp_explain_take(x, sizeof *op);
+  const event *theirs = entry_of(x, o), *shown = e->kind == EDIT_END ? theirs : &e->what;
+  const char *kind = say(x, t, o, theirs);
+  if (more > 0) put(t, " (and %d more deviation%s)", (int)more, more > 1 ? "s" : "");
+  zp_trace_cause *c = add_cause(j, kind, number);
+  c->equally_likely = equally;
+  c->text = copy(j, t->s);
+  c->ranks = zp_trace_grow(&j->failure, NULL, 0, (size_t)o->n, sizeof *c->ranks);
+  for (int32_t i = 0; i < o->n; i++) c->ranks[c->n_ranks++] = o->edit[i].rank;
+  if (o->n > 1) qsort(c->ranks, (size_t)o->n, sizeof *c->ranks, ascending);
+  const track *mine = &x->track[e->rank];
+  for (int32_t i = 0; i < mine->n && i <= e->at; i++)
+    if (mine->event[i].at.record >= 0) c->record = mine->event[i].at.record;
+  if (shown == NULL) return;
+  put_op(op, &shown->sig);
+  c->op = copy(j, op->s);
+  c->group = copy(j, name_of(x, shown->team));
+  const char *site = e->kind == EDIT_INSERT ? (theirs ? theirs->site : NULL) : shown->site;
+  if (site != NULL) c->site = copy(j, site);
+  c->step = theirs != NULL && (e->kind == EDIT_INSERT || e->kind == EDIT_END) ? theirs->at.step
+                                                                             : shown->at.step;
+}
+
+/* The edits of a plan that belong to the cause of option k, besides it. */
+static int32_t more_of(const plan *p, int32_t k)
+{
+  int32_t n = 0;
+  for (int32_t i = k + 1; i < p->n; i++) n += p->option[i].edit->rank == p->option[k].edit->rank;
+  return n;
+}
+
+void zp_explain_report(explain *x, plan *const *plans, int32_t n)
+{
+  int32_t number = 0;
+  for (int32_t k = 0; k < n; k++) report(x, &plans[k]->option[0], 0, n > 1, more_of(plans[k], 0));
+  for (int32_t k = 1; k < plans[0]->n; k++) {
+    const option *o = &plans[0]->option[k];
+    int seen = 0;
+    zp_explain_apply(x, &plans[0]->option[k - 1]);
+    for (int32_t i = 0; i < k; i++) seen |= plans[0]->option[i].edit->rank == o->edit->rank;
+    if (seen) continue;
+    zp_explain_replay(x);
+    report(x, o, ++number, 0, more_of(plans[0], k));
+  }
+  zp_explain_undo(x, x->edited);
+}
+
+void zp_trace_first_cause(judge *j, const zp_trace_finding *f)
+{
+  zp_trace_verdict *v = j->verdict;
+  zp_trace_cause *c = add_cause(j, f->kind, 0);
+  c->text = copy(j, f->text);
+  c->record = f->record;
+  if (f->rank >= 0) {
+    c->n_ranks = f->n_ranks > 0 ? f->n_ranks : 1;
+    c->ranks = zp_trace_grow(&j->failure, NULL, 0, (size_t)c->n_ranks, sizeof *c->ranks);
+    c->ranks[0] = f->rank;
+    if (f->n_ranks > 0) memcpy(c->ranks, f->ranks, (size_t)f->n_ranks * sizeof *c->ranks);
+  }
+  const zp_trace_cause first = *c;
+  for (int32_t i = v->causes - 1; i > 0; i--) {
+    v->cause[i] = v->cause[i - 1];
+    v->cause[i].cause++;
+  }
+  v->cause[0] = first;
+}
