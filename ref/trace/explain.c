@@ -53,7 +53,8 @@ void zp_trace_explain_free(judge *j)
   free(x->on_stack);
   free(x->counted);
   free(x->option);
-  free(x->past);
+  free(x->past[0]);
+  free(x->past[1]);
   free(x);
   j->explain = NULL;
 }
@@ -104,6 +105,9 @@ static int32_t preference(const explain *x, const option *o)
   case EDIT_REPLACE: return e->was.op == e->what.sig.op ? 6 : 2;
   case EDIT_REPLACE_ALL: return e->was.op == e->what.sig.op ? 5 : 1;
   case EDIT_ORDER: return 4;
+  case EDIT_ORDER_ALL: return 4;
+  case EDIT_LATER:
+  case EDIT_LATER_ALL: return 3;
   case EDIT_INSERT: return 3;
   case EDIT_END: return x->track[e->rank].ending == END_NORMAL ? 2 : 4;
   default: return 0;

@@ -72,6 +72,9 @@ typedef enum edit_kind {
   EDIT_REPLACE,
   EDIT_REPLACE_ALL, /* also its later operations with the same arguments */
   EDIT_ORDER,
+  EDIT_ORDER_ALL, /* also where the same operations follow each other later */
+  EDIT_LATER,
+  EDIT_LATER_ALL,
   EDIT_END,
   EDIT_INSERT,
   EDIT_REMOVE
@@ -80,11 +83,13 @@ typedef enum edit_kind {
 typedef struct edit {
   edit_kind kind;
   int32_t rank, at; /* at: the event of its window as it was before the edit */
-  int32_t from;     /* order: the event that is moved before `at` */
+  int32_t from;     /* order: the event that is moved before `at`; later: after which `at` is moved */
   int32_t match;    /* the operation that it concerns */
-  event what;       /* the operation inserted, removed, or entered instead; order: `from` */
+  event what;       /* the operation inserted, removed, or entered instead; order: `from`;
+                       later: the first of those that come before it */
   zp_trace_sig was; /* replace: what the rank entered */
   int32_t support;  /* how much better its earlier steps agree with it */
+  int32_t before;   /* insert: the event before which it fits best; -1: one before the window */
 } edit;
 
 enum { EXPLAIN_EDITS = 12, EXPLAIN_PLANS = 8, EXPLAIN_TROUBLES = 64 };
@@ -134,9 +139,8 @@ typedef struct explain {
   option *option;
   int32_t options, options_cap;
   int64_t spent, done; /* events replayed: in all, by the last replay */
-  uint64_t *past; /* the symbols of one rank */
-  int64_t *past_record;
-  int64_t past_cap;
+  uint64_t *past[2]; /* the symbols of two ranks */
+  int64_t past_cap[2];
 } explain;
 
 /* Memory that lasts until zp_explain_free; cleared. */
@@ -168,7 +172,7 @@ void zp_explain_undo(explain *x, int32_t n);
 
 /* explain_past.c: how much better the rank's sequence of operations agrees, after the edit, with
  * its own earlier ones and with those of other ranks. */
-int32_t zp_explain_support(explain *x, const edit *e);
+int32_t zp_explain_support(explain *x, edit *e);
 
 /* explain_text.c: adds the causes of a plan to the verdict. plans: those that are equally likely,
  * the best first. */

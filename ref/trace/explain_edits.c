@@ -70,6 +70,35 @@ static edit removal(const explain *x, int32_t rank, int32_t at, int32_t m)
   return (edit){EDIT_REMOVE, rank, at, -1, m, x->track[rank].event[at], {0}, 0};
 }
 
+static int same_event(const event *a, const event *b)
+{
+  return a->kind == b->kind && a->team == b->team && a->place == b->place &&
+         memcmp(&a->sig, &b->sig, sizeof a->sig) == 0;
+}
+
+/* The place after event `from` where events a and b follow each other again; *second: that of b.
+ * 0: they do not. There are `between` operations between them. */
+static int32_t repeats(const track *t, const event *a, const event *b, int32_t between,
+                       int32_t from, int32_t *second)
+{
+  if (a->kind != EVENT_OP) return 0;
+  for (int32_t i = from + 1; i < t->n; i++) {
+    if (!same_event(&t->event[i], a)) continue;
+    int32_t left = between;
+    for (*second = i + 1; *second < t->n; ++*second)
+      if (t->event[*second].kind == EVENT_OP && left-- == 0) break;
+    if (*second < t->n && same_event(&t->event[*second], b)) return i;
+  }
+  return 0;
+}
+
+static int32_t operations(const track *t, int32_t from, int32_t to)
+{
+  int32_t n = 0;
+  for (int32_t i = from; i < to; i++) n += t->event[i].kind == EVENT_OP;
+  return n;
+}
+
 /* The rank enters a later operation before event at: the next one, and the one that is expected. */
 static void add_orders(explain *x, int32_t rank, int32_t at, int32_t m, const event *wanted)
 {
@@ -80,11 +109,35 @@ static void add_orders(explain *x, int32_t rank, int32_t at, int32_t m, const ev
     if (e->kind != EVENT_OP) continue;
     const int fits = e->team == wanted->team && zp_trace_same(&e->sig, &wanted->sig);
     if (next || fits) {
-      const edit order = {EDIT_ORDER, rank, at, i, m, *e, {0}, 0};
+      edit order = {EDIT_ORDER, rank, at, i, m, *e, {0}, 0};
       add_option(x, &order, 1);
+      order.kind = EDIT_ORDER_ALL;
+      int32_t second;
+      if (repeats(t, &t->event[at], e, operations(t, at + 1, i), i, &second))
+        add_option(x, &order, 1);
     }
     if (fits) return;
     next = 0;
+  }
+}
+
+/* The rank enters the operation of event at after a few more, not only after the next. */
+static void add_later(explain *x, int32_t rank, int32_t at, int32_t m)
+{
+  enum { FARTHEST = 4 };
+  const track *t = &x->track[rank];
+  edit e = {.kind = EDIT_LATER, .rank = rank, .at = at, .match = m};
+  int32_t n = 0, second;
+  if (t->event[at].kind != EVENT_OP) return;
+  for (int32_t i = at + 1; i < t->n && n < FARTHEST; i++) {
+    if (t->event[i].kind != EVENT_OP) continue;
+    if (n++ == 0) e.what = t->event[i];
+    if (n == 1) continue;
+    e.kind = EDIT_LATER;
+    e.from = i;
+    add_option(x, &e, 1);
+    e.kind = EDIT_LATER_ALL;
+    if (repeats(t, &t->event[at], &t->event[i], n - 1, i, &second)) add_option(x, &e, 1);
   }
 }
 
@@ -145,6 +198,7 @@ static void add_odd(explain *x, int32_t m, int32_t rank, int32_t at, const zp_tr
   e.what.sig = expected(x, m, e.what.place, sig).sig;
   add_option(x, &e, 1);
   add_orders(x, rank, at, m, &e.what);
+  add_later(x, rank, at, m);
   e = removal(x, rank, at, m);
   add_option(x, &e, 1);
 }
@@ -200,7 +254,9 @@ static void add_blocking(explain *x, int32_t rank)
 /* The event before which a rank that waits could have entered another operation. */
 static int32_t before_wait(const track *t)
 {
-  return t->event[t->pc].kind == EVENT_CALL_END ? t->event[t->pc].of : t->pc;
+  const event *e = &t->event[t->pc];
+  const int head = e->kind == EVENT_WAIT && t->pc < t->head && e->of >= 0;
+  return e->kind == EVENT_CALL_END || head ? e->of : t->pc;
 }
 
 static void add_cycle(explain *x, const trouble *c)
@@ -209,6 +265,7 @@ static void add_cycle(explain *x, const trouble *c)
   for (int32_t i = 0; i < n; i++) {
     const int32_t rank = x->cycle[c->first + i], at = before_wait(&x->track[rank]);
     add_blocking(x, rank);
+    add_later(x, rank, at, x->track[rank].on);
     for (int32_t k = 0; k < n; k++) {
       const track *other = &x->track[x->cycle[c->first + k]];
       const int32_t from = other->event[other->pc].kind == EVENT_CALL_END ? other->event[other->pc].of : -1;
@@ -312,6 +369,24 @@ static void take_away(track *t, int32_t at)
     if (t->event[i].of >= 0) t->event[i].of = shifted(t->event[i].of, at, -1);
 }
 
+/* Moves event at after event `to`. A wait for it that would precede it is dropped: it blocks. */
+static void move_later(track *t, int32_t at, int32_t to)
+{
+  event e = t->event[at];
+  for (int32_t i = at + 1; i <= to; i++)
+    if (t->event[i].of == at) {
+      t->event[i].of = -1;
+      e.async = 0;
+    }
+  for (int32_t i = at; i < to; i++) t->event[i] = t->event[i + 1];
+  t->event[to] = e;
+  for (int32_t i = 0; i < t->n; i++) {
+    int32_t *of = &t->event[i].of;
+    if (*of == at) *of = to;
+    else if (*of > at && *of <= to) --*of;
+  }
+}
+
 /* Moves event `from` before event `at`. Waits for it move along. */
 static void move(track *t, int32_t at, int32_t from)
 {
@@ -322,6 +397,20 @@ static void move(track *t, int32_t at, int32_t from)
     int32_t *of = &t->event[i].of;
     if (*of == from) *of = at;
     else if (*of >= at && *of < from) ++*of;
+  }
+}
+
+static void change_order(track *t, const edit *e)
+{
+  const event a = t->event[e->at], b = t->event[e->from];
+  const int32_t between = operations(t, e->at + 1, e->from);
+  const int later = e->kind == EDIT_LATER || e->kind == EDIT_LATER_ALL;
+  for (int32_t i = e->at, from = e->from;;) {
+    if (later) move_later(t, i, from);
+    else move(t, i, from);
+    if (e->kind == EDIT_ORDER || e->kind == EDIT_LATER) return;
+    i = repeats(t, &a, &b, between, from, &from);
+    if (i == 0) return;
   }
 }
 
@@ -346,7 +435,10 @@ static void apply(explain *x, const edit *e)
   switch (e->kind) {
   case EDIT_INSERT: insert(t, e->at, &e->what); break;
   case EDIT_REMOVE: take_away(t, e->at); break;
-  case EDIT_ORDER: move(t, e->at, e->from); break;
+  case EDIT_ORDER:
+  case EDIT_ORDER_ALL:
+  case EDIT_LATER:
+  case EDIT_LATER_ALL: change_order(t, e); break;
   case EDIT_REPLACE: t->event[e->at].sig = e->what.sig; break;
   case EDIT_REPLACE_ALL:
     for (int32_t i = e->at; i < t->n; i++) {

@@ -57,32 +57,33 @@ void zp_trace_note_past(judge *j, player *p, uint64_t symbol)
 
 enum { START = 3, FINISH = 4 };
 
-/* Writes the symbols of a rank, the past and then the window, to x->past. Returns how many. *head:
- * where the window begins. */
-static int64_t sequence(explain *x, int32_t rank, int64_t *head)
+/* Writes the symbols of a rank, the past and then the window, to x->past[to]. Returns how many.
+ * *head: where the window begins. */
+static int64_t sequence(explain *x, int32_t rank, int to, int64_t *head)
 {
   const player *p = &x->j->p[rank];
   const track *t = &x->track[rank];
   const int64_t kept = p->past_n < p->past_cap ? p->past_n : p->past_cap;
   const int64_t most = kept + t->n + 2;
   int64_t n = 0;
-  if (most > x->past_cap) {
-    x->past = zp_trace_grow(&x->j->failure, x->past, (size_t)x->past_cap, (size_t)most,
-                            sizeof *x->past);
-    x->past_cap = most;
+  if (most > x->past_cap[to]) {
+    x->past[to] = zp_trace_grow(&x->j->failure, x->past[to], (size_t)x->past_cap[to],
+                                (size_t)most, sizeof *x->past[to]);
+    x->past_cap[to] = most;
   }
-  if (kept == p->past_n) x->past[n++] = START;
+  uint64_t *past = x->past[to];
+  if (kept == p->past_n) past[n++] = START;
   for (int64_t i = p->past_n - kept; i < p->past_n; i++)
-    x->past[n++] = p->past[i & (p->past_cap - 1)];
+    past[n++] = p->past[i & (p->past_cap - 1)];
   *head = n;
   for (int32_t i = t->head; i < t->n; i++)
     if (t->event[i].kind == EVENT_OP || t->event[i].kind == EVENT_STEP)
-      x->past[n++] = zp_explain_event_symbol(x, &t->event[i]);
-  if (t->ending == END_NORMAL || t->ending == END_EXIT) x->past[n++] = FINISH;
+      past[n++] = zp_explain_event_symbol(x, &t->event[i]);
+  if (t->ending == END_NORMAL || t->ending == END_EXIT) past[n++] = FINISH;
   return n;
 }
 
-/* Where event i of a window is in the sequence of n symbols. Operations of the head are the last of
+/* Where event i of a window is in the sequence of its rank. Operations of the head are the last of
  * the past: they are found by their records. */
 static int64_t index_of(const explain *x, int32_t rank, int32_t i, int64_t head)
 {
@@ -97,11 +98,22 @@ static int64_t index_of(const explain *x, int32_t rank, int32_t i, int64_t head)
   while (i < t->head && t->event[i].kind != EVENT_OP) i++;
   if (i == t->head) return head;
   for (int64_t record = p->reader.records; at > 0 && record > t->event[i].at.record;)
-    if (x->past[--at] != ZP_TRACE_PAST_STEP) record--;
+    if (x->past[0][--at] != ZP_TRACE_PAST_STEP) record--;
   return at;
 }
 
-enum { AHEAD = 24, CONTEXT = 64 };
+/* The reverse: the event at a place in the sequence, or -1: it is before the window. */
+static int32_t event_at(const explain *x, int32_t rank, int64_t at, int64_t head)
+{
+  const track *t = &x->track[rank];
+  for (int32_t i = 0; i < t->n; i++)
+    if (t->event[i].kind == EVENT_OP && index_of(x, rank, i, head) == at) return i;
+  return -1;
+}
+
+/* ---- How well an edit agrees with it --------------------------------------------------------- */
+
+enum { AHEAD = 24, CONTEXT = 64, BACK = 16, OTHERS = 8 };
 
 /* How well the symbols `now` continue like `then`: each equal one counts; so does an end without a
  * difference. */
@@ -130,31 +142,79 @@ static int64_t same_situation(const uint64_t *in, int64_t end, const uint64_t *o
   return best;
 }
 
+typedef struct change { /* an edit of the sequence of n symbols of a rank, at `at` */
+  const edit *e;
+  const uint64_t *past;
+  int64_t n, at, moved;
+} change;
+
 /* The next symbols from `at` on, after the edit. */
-static int64_t edited(const explain *x, const edit *e, int64_t at, int64_t n, int64_t moved,
-                      uint64_t *out)
+static int64_t edited(const explain *x, const change *c, uint64_t *out)
 {
-  int64_t k = 0, i = at;
+  const edit *e = c->e;
+  int64_t k = 0, i = c->at;
+  if (e->kind == EDIT_LATER || e->kind == EDIT_LATER_ALL) {
+    for (i = c->at + 1; i < c->n && k < AHEAD; i++) {
+      out[k++] = c->past[i];
+      if (i == c->moved) out[k++] = c->past[c->at];
+    }
+    return k;
+  }
   if (e->kind != EDIT_REMOVE) out[k++] = zp_explain_event_symbol(x, &e->what);
   if (e->kind == EDIT_REMOVE || e->kind == EDIT_REPLACE || e->kind == EDIT_REPLACE_ALL) i++;
-  for (; i < n && k < AHEAD; i++)
-    if (e->kind != EDIT_ORDER || i != moved) out[k++] = x->past[i];
+  for (; i < c->n && k < AHEAD; i++)
+    if (i != c->moved) out[k++] = c->past[i];
   return k;
 }
 
-int32_t zp_explain_support(explain *x, const edit *e)
+/* How much better the sequence agrees, after the edit, with another one up to `end`, which may be
+ * its own past. */
+static int32_t gain(const explain *x, const change *c, const uint64_t *in, int64_t end,
+                    uint64_t mask)
+{
+  uint64_t after[AHEAD + 1];
+  const int64_t like = same_situation(in, end, c->past, c->at, mask);
+  if (like < 0) return 0;
+  const int64_t n_after = edited(x, c, after), n_now = c->n - c->at < AHEAD ? c->n - c->at : AHEAD;
+  return agreement(after, n_after, in + like, end - like, mask) -
+         agreement(c->past + c->at, n_now, in + like, end - like, mask);
+}
+
+/* The same for the sequences of ranks beside it, which may have the same role. */
+static int32_t gain_of_others(explain *x, const change *c)
+{
+  const int32_t me = c->e->rank, from = me < OTHERS ? 0 : me - OTHERS;
+  int32_t sum = 0, n = 0;
+  int64_t head;
+  for (int32_t r = from; r < x->world && n < 2 * OTHERS; r++) {
+    if (r == me || x->track[r].n == 0) continue;
+    const int64_t length = sequence(x, r, 1, &head);
+    sum += gain(x, c, x->past[1], length, UINT32_MAX);
+    n++;
+  }
+  return n == 0 ? 0 : 4 * sum / n;
+}
+
+int32_t zp_explain_support(explain *x, edit *e)
 {
   const uint64_t own = (uint64_t)UINT32_MAX << 32;
-  uint64_t after[AHEAD + 1];
   int64_t head;
-  const int64_t n = sequence(x, e->rank, &head);
-  const int64_t at = index_of(x, e->rank, e->at, head);
-  if (e->kind == EDIT_END) return 4;
-  const int64_t moved = e->kind == EDIT_ORDER ? index_of(x, e->rank, e->from, head) : -1;
-  const int64_t like = same_situation(x->past, at, x->past, at, own);
-  if (like < 0) return 0;
-  const int64_t n_after = edited(x, e, at, n, moved, after);
-  const int64_t n_now = n - at < AHEAD ? n - at : AHEAD;
-  return agreement(after, n_after, x->past + like, at - like, own) -
-         agreement(x->past + at, n_now, x->past + like, at - like, own);
+  change c = {.e = e, .n = sequence(x, e->rank, 0, &head), .moved = -1};
+  c.past = x->past[0];
+  c.at = index_of(x, e->rank, e->at, head);
+  e->before = e->at;
+  if (e->kind == EDIT_END) return 32;
+  if (e->kind >= EDIT_ORDER && e->kind <= EDIT_LATER_ALL)
+    c.moved = index_of(x, e->rank, e->from, head);
+  int32_t most = INT32_MIN;
+  const int64_t at = c.at, back = e->kind == EDIT_INSERT ? BACK : 0;
+  /* an operation may have been skipped before others that are asynchronous */
+  for (int64_t k = 0; k <= back && k < at; k++) {
+    c.at = at - k;
+    const int32_t support = 8 * gain(x, &c, c.past, c.at, own) + gain_of_others(x, &c);
+    if (support <= most) continue;
+    most = support;
+    if (k > 0) e->before = event_at(x, e->rank, c.at, head);
+  }
+  return most == INT32_MIN ? 0 : most;
 }

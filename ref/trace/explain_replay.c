@@ -37,7 +37,6 @@ static void add_trouble(explain *x, trouble t)
 static void complete(explain *x, int32_t m)
 {
   const team *t = &x->team[x->match[m].team];
-  if (x->match[m].differs) add_trouble(x, (trouble){TROUBLE_MISMATCH, m, -1, 0, 0});
   for (int32_t q = 0; q < t->size; q++) {
     if (t->rank[q] < 0) continue;
     track *other = &x->track[t->rank[q]];
@@ -67,7 +66,10 @@ static void enter(explain *x, track *r, int32_t i)
     if (m->sig.count < 0) m->sig.count = e->sig.count;
     if (m->sig.dtype == 0) m->sig.dtype = e->sig.dtype;
     if (m->sig.redop == 0) m->sig.redop = e->sig.redop;
-  } else m->differs = 1;
+  } else if (!m->differs) {
+    m->differs = 1;
+    add_trouble(x, (trouble){TROUBLE_MISMATCH, at, -1, 0, 0});
+  }
   if (++m->entered == t->members) complete(x, at);
 }
 
@@ -142,10 +144,12 @@ void zp_explain_endings(explain *x)
       waited = t->ending != END_NORMAL &&
                (last->kind == EVENT_WAIT || last->kind == EVENT_CALL_END ||
                 (last->kind == EVENT_OP && !last->async));
-    const int32_t i = last->kind == EVENT_WAIT ? last->of : t->n - 1;
-    if (t->ending != END_NORMAL && t->event[i].kind == EVENT_OP && t->match[i] > 0 &&
-        x->match[t->match[i] - 1].differs)
-      waited = 1; /* operations that differ may block all members */
+    int32_t i = last->kind == EVENT_WAIT || last->kind == EVENT_CALL_END ? last->of : t->n - 1;
+    const int32_t to = last->kind == EVENT_WAIT ? i + 1 : t->n;
+    /* operations that differ may block all members */
+    for (; t->ending != END_NORMAL && i >= 0 && i < to; i++)
+      waited |= t->event[i].kind == EVENT_OP && t->match[i] > 0 &&
+                x->match[t->match[i] - 1].differs;
     if (waited) t->ending = END_UNKNOWN;
   }
 }

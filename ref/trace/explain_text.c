@@ -172,8 +172,8 @@ static void say_insert(explain *x, text *t, const option *o, const event *theirs
   const track *mine = &x->track[e->rank];
   put(t, " skipped ");
   put_event(x, t, &e->what, theirs ? theirs->site : NULL);
-  int32_t i = e->at;
-  if (i < mine->n && mine->event[i].kind == EVENT_WAIT) i = mine->event[i].of;
+  int32_t i = e->before;
+  if (i >= 0 && i < mine->n && mine->event[i].kind == EVENT_WAIT) i = mine->event[i].of;
   while (i >= 0 && i < mine->n && mine->event[i].kind != EVENT_OP) i++;
   if (o->n == 1 && i >= 0 && i < mine->n) {
     put(t, " and entered ");
@@ -279,7 +279,10 @@ static const char *say(explain *x, text *t, const option *o, const event *theirs
   switch (o->edit->kind) {
   case EDIT_INSERT: say_insert(x, t, o, theirs); return "skip";
   case EDIT_REMOVE: say_remove(x, t, o); return "extra";
-  case EDIT_ORDER: say_order(x, t, o); return "order";
+  case EDIT_ORDER:
+  case EDIT_ORDER_ALL:
+  case EDIT_LATER:
+  case EDIT_LATER_ALL: say_order(x, t, o); return "order";
   case EDIT_END: return say_end(x, t, o, theirs);
   default: say_replace(x, t, o, theirs); return field_of(o->edit);
   }
