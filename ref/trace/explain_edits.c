@@ -67,7 +67,12 @@ static edit insertion(const explain *x, int32_t rank, int32_t at, int32_t m)
 
 static edit removal(const explain *x, int32_t rank, int32_t at, int32_t m)
 {
-  return (edit){EDIT_REMOVE, rank, at, -1, m, x->track[rank].event[at], {0}, 0};
+  return (edit){.kind = EDIT_REMOVE,
+                .rank = rank,
+                .at = at,
+                .from = -1,
+                .match = m,
+                .what = x->track[rank].event[at]};
 }
 
 static int same_event(const event *a, const event *b)
@@ -109,7 +114,7 @@ static void add_orders(explain *x, int32_t rank, int32_t at, int32_t m, const ev
     if (e->kind != EVENT_OP) continue;
     const int fits = e->team == wanted->team && zp_trace_same(&e->sig, &wanted->sig);
     if (next || fits) {
-      edit order = {EDIT_ORDER, rank, at, i, m, *e, {0}, 0};
+      edit order = {.kind = EDIT_ORDER, .rank = rank, .at = at, .from = i, .match = m, .what = *e};
       add_option(x, &order, 1);
       order.kind = EDIT_ORDER_ALL;
       int32_t second;
