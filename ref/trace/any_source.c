@@ -156,10 +156,8 @@ void zp_trace_source(judge *j, player *p, int64_t record, int32_t place)
     const int32_t other = ahead == a.assumed ? -1 : queue_of(p, a.m)->first[ahead];
     if (other >= 0) set_assumed(p, other, !ahead);
     if (other >= 0 && ahead) wake(j, queue_of(p, a.m));
-    j->source = (zp_trace_def){.sig = sig, .group = -1, .link = -1};
-    j->def = &j->source;
     if (ahead) compare_ahead(j, p, m.g, &sig, a.at);
-    else if (zp_trace_enter(j, p, m, &sig, a.at)) zp_trace_add_wait(j, p, m, a.at, j->def);
+    else if (zp_trace_enter(j, p, m, &sig, a.at)) zp_trace_add_wait(j, p, m, a.at, 0, -1);
   }
   pack(p);
 }

@@ -248,27 +248,47 @@ static int by_cost(const void *a, const void *b)
   const int32_t cost_p = p->ranks + p->left, cost_q = q->ranks + q->left;
   if (cost_p != cost_q) return cost_p < cost_q ? -1 : 1;
   if (p->edits != q->edits) return p->edits < q->edits ? -1 : 1;
+  if (p->n != q->n) return p->n < q->n ? -1 : 1;
   if (p->support != q->support) return p->support > q->support ? -1 : 1;
   return p->option[0].edit->rank - q->option[0].edit->rank;
+}
+
+static int includes(const plan *p, const plan *q)
+{
+  for (int32_t k = 0; k < q->n; k++)
+    for (int32_t i = 0; i < q->option[k].n; i++)
+      if (!has_rank(p, q->option[k].edit[i].rank)) return 0;
+  return 1;
+}
+
+/* Of the plans that are as cheap as the first, keeps one for each set of ranks. Returns how many. */
+static int32_t keep_distinct(plan **sorted, int32_t n)
+{
+  int32_t kept = 0;
+  const int32_t cost = sorted[0]->ranks + sorted[0]->left, edits = sorted[0]->edits;
+  for (int32_t k = 0; k < n; k++) {
+    plan *p = sorted[k];
+    int same = p->ranks + p->left != cost || p->edits != edits;
+    for (int32_t i = 0; i < kept && !same; i++)
+      same = includes(p, sorted[i]) && includes(sorted[i], p);
+    if (!same) sorted[kept++] = p;
+  }
+  return kept;
 }
 
 static void search(explain *x)
 {
   plan *all = zp_explain_take(x, EXPLAIN_PLANS * sizeof *all), *sorted[EXPLAIN_PLANS];
   const int32_t n = first_plans(x, all);
-  int32_t best = 0;
   for (int32_t k = 0; k < n; k++) {
     complete_plan(x, &all[k]);
     sorted[k] = &all[k];
   }
   if (n == 0) return;
   qsort(sorted, (size_t)n, sizeof(plan *), by_cost);
-  while (best < n && sorted[best]->ranks + sorted[best]->left ==
-                         sorted[0]->ranks + sorted[0]->left &&
-         sorted[best]->edits == sorted[0]->edits)
-    best++;
+  const int32_t kept = keep_distinct(sorted, n);
   judge_windows(x);
-  zp_explain_report(x, sorted, best);
+  zp_explain_report(x, sorted, kept);
 }
 
 /* The findings before the end of the windows are consequences of the causes. */

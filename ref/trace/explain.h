@@ -40,7 +40,7 @@ typedef struct track { /* the window of a rank */
   int32_t n, head; /* head: of them, those that the rank had entered before the window */
   int32_t *match;  /* [n] of an operation: 1 + its match; 0: not entered; -1: matches nothing */
   int32_t pc, on;  /* the next event; the match for which the rank waits */
-  uint8_t state, in_call, ending;
+  uint8_t state, in_call, ending, mark; /* mark: the trace has an end mark */
 } track;
 enum { TRACK_RUNS, TRACK_WAITS, TRACK_DONE };
 

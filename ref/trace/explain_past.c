@@ -24,16 +24,21 @@ uint64_t zp_explain_symbol(uint64_t group, int32_t size, const zp_trace_sig *s)
   return own >> 32 << 32 | role >> 32;
 }
 
-uint64_t zp_trace_symbol(const group *g, const zp_trace_sig *sig)
+enum { UNKNOWN = 1, STEP, START, FINISH };
+
+/* The symbol of an element of a rank's past. */
+static uint64_t past_symbol(const player *p, int32_t link)
 {
-  if (g == NULL) return ZP_TRACE_PAST_UNKNOWN;
-  return zp_explain_symbol((uint64_t)g->index, g->size, sig);
+  if (link == ZP_TRACE_PAST_STEP) return STEP;
+  if (link < 0 || p->link[link].g == NULL) return UNKNOWN;
+  const group *g = p->link[link].g;
+  return zp_explain_symbol((uint64_t)g->index, g->size, &p->known[link].sig);
 }
 
 uint64_t zp_explain_event_symbol(const explain *x, const event *e)
 {
-  if (e->kind == EVENT_STEP) return ZP_TRACE_PAST_STEP;
-  if (e->kind != EVENT_OP) return ZP_TRACE_PAST_UNKNOWN;
+  if (e->kind == EVENT_STEP) return STEP;
+  if (e->kind != EVENT_OP) return UNKNOWN;
   const team *t = &x->team[e->team];
   const uint64_t group =
       t->known != NULL ? (uint64_t)t->known->index : (uint64_t)e->team + ((uint64_t)1 << 40);
@@ -42,20 +47,14 @@ uint64_t zp_explain_event_symbol(const explain *x, const event *e)
   return zp_explain_symbol(group, t->size, &sig);
 }
 
-void zp_trace_note_past(judge *j, player *p, uint64_t symbol)
+void zp_trace_grow_past(judge *j, player *p)
 {
-  if (p->past_n == p->past_cap && p->past_cap < j->past_most) {
-    const int64_t n = p->past_cap ? 2 * p->past_cap : 16;
-    p->past =
-        zp_trace_grow(&j->failure, p->past, (size_t)p->past_cap, (size_t)n, sizeof *p->past);
-    p->past_cap = n;
-  }
-  p->past[p->past_n++ & (p->past_cap - 1)] = symbol;
+  const int64_t n = p->past_cap ? 2 * p->past_cap : 16;
+  p->past = zp_trace_grow(&j->failure, p->past, (size_t)p->past_cap, (size_t)n, sizeof *p->past);
+  p->past_cap = n;
 }
 
 /* ---- The sequence of a rank ------------------------------------------------------------------ */
-
-enum { START = 3, FINISH = 4 };
 
 /* Writes the symbols of a rank, the past and then the window, to x->past[to]. Returns how many.
  * *head: where the window begins. */
@@ -74,7 +73,7 @@ static int64_t sequence(explain *x, int32_t rank, int to, int64_t *head)
   uint64_t *past = x->past[to];
   if (kept == p->past_n) past[n++] = START;
   for (int64_t i = p->past_n - kept; i < p->past_n; i++)
-    past[n++] = p->past[i & (p->past_cap - 1)];
+    past[n++] = past_symbol(p, p->past[i & (p->past_cap - 1)]);
   *head = n;
   for (int32_t i = t->head; i < t->n; i++)
     if (t->event[i].kind == EVENT_OP || t->event[i].kind == EVENT_STEP)
@@ -98,7 +97,7 @@ static int64_t index_of(const explain *x, int32_t rank, int32_t i, int64_t head)
   while (i < t->head && t->event[i].kind != EVENT_OP) i++;
   if (i == t->head) return head;
   for (int64_t record = p->reader.records; at > 0 && record > t->event[i].at.record;)
-    if (x->past[0][--at] != ZP_TRACE_PAST_STEP) record--;
+    if (x->past[0][--at] != STEP) record--;
   return at;
 }
 
@@ -195,6 +194,17 @@ static int32_t gain_of_others(explain *x, const change *c)
   return n == 0 ? 0 : 4 * sum / n;
 }
 
+/* Whether a rank and one that waits for it both have an end mark: then the rank did not end early,
+ * it entered fewer operations. */
+static int end_is_normal(const explain *x, const edit *e)
+{
+  const team *t = &x->team[x->match[e->match].team];
+  if (x->track[e->rank].ending != END_NORMAL) return 0;
+  for (int32_t q = 0; q < t->size; q++)
+    if (t->rank[q] >= 0 && zp_explain_entered(x, e->match, q) && x->track[t->rank[q]].mark) return 1;
+  return 0;
+}
+
 int32_t zp_explain_support(explain *x, edit *e)
 {
   const uint64_t own = (uint64_t)UINT32_MAX << 32;
@@ -203,7 +213,7 @@ int32_t zp_explain_support(explain *x, edit *e)
   c.past = x->past[0];
   c.at = index_of(x, e->rank, e->at, head);
   e->before = e->at;
-  if (e->kind == EDIT_END) return 32;
+  if (e->kind == EDIT_END) return end_is_normal(x, e) ? 0 : 32;
   if (e->kind >= EDIT_ORDER && e->kind <= EDIT_LATER_ALL)
     c.moved = index_of(x, e->rank, e->from, head);
   int32_t most = INT32_MIN;

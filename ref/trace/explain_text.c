@@ -164,6 +164,13 @@ static const char *field_of(const edit *e)
   return "reduction";
 }
 
+/* " at its record 3" */
+static void put_record(text *t, const option *o)
+{
+  const int64_t record = o->edit->what.at.record;
+  if (o->n == 1 && record >= 0) put(t, " at its record %" PRId64, record);
+}
+
 /* ---- Sentences ------------------------------------------------------------------------------- */
 
 static void say_insert(explain *x, text *t, const option *o, const event *theirs)
@@ -188,7 +195,7 @@ static void say_remove(explain *x, text *t, const option *o)
   int32_t n, *rank = others(x, o, zp_explain_complete(x, e->match), &n);
   put(t, " entered an extra ");
   put_event(x, t, &e->what, e->what.site);
-  if (e->what.at.record >= 0) put(t, " at its record %" PRId64, e->what.at.record);
+  put_record(t, o);
   if (n == 0) return;
   put(t, "; ");
   put_who(t, rank, n);
@@ -205,10 +212,10 @@ static void say_replace(explain *x, text *t, const option *o, const event *their
   was.sig = e->was;
   put(t, " entered ");
   put_event(x, t, &was, e->what.site);
-  if (e->what.at.record >= 0) put(t, " at its record %" PRId64, e->what.at.record);
+  put_record(t, o);
   put(t, ", with another %s than ", field_of(e));
   put_who(t, rank, n);
-  put(t, n == 1 ? ", which entered " : ", which entered ");
+  put(t, ", which entered ");
   put_op(t, &e->what.sig);
   if (theirs != NULL && theirs->site != NULL)
     put(t, " (%.*s)", (int)strcspn(theirs->site, ";"), theirs->site);
@@ -246,6 +253,9 @@ static const char *say_end(explain *x, text *t, const option *o, const event *th
   const track *mine = &x->track[e->rank];
   int64_t records = x->j->p[e->rank].reader.records;
   int32_t n, *rank = others(x, o, 1, &n);
+  const int many = o->n > 1;
+  const char *has = many ? "have traces that are" : "has a trace that is";
+  const char *stops = many ? "have traces that stop" : "has a trace that stops";
   const char *kind = "hang";
   for (int32_t i = 0; i < mine->n; i++)
     if (mine->event[i].at.record >= records) records = mine->event[i].at.record + 1;
@@ -254,18 +264,17 @@ static const char *say_end(explain *x, text *t, const option *o, const event *th
     put(t, " ended after %" PRId64 " record%s", records, records == 1 ? "" : "s");
   } else if (mine->ending == END_DAMAGED) {
     kind = "damaged";
-    put(t, " has a trace that is damaged after %" PRId64 " record%s", records,
-        records == 1 ? "" : "s");
+    put(t, " %s damaged after %" PRId64 " record%s", has, records, records == 1 ? "" : "s");
   } else if (passed(x, o, rank, n)) {
     kind = "truncated";
-    put(t, " has a trace that stops after %" PRId64 " record%s", records, records == 1 ? "" : "s");
+    put(t, " %s after %" PRId64 " record%s", stops, records, records == 1 ? "" : "s");
   } else
-    put(t, " stopped in its own code after %" PRId64 " record%s", records,
-        records == 1 ? "" : "s");
+    put(t, " stopped in %s own code after %" PRId64 " record%s", many ? "their" : "its",
+        records, records == 1 ? "" : "s");
   if (theirs == NULL || n == 0) return kind;
   put(t, "; ");
   put_who(t, rank, n);
-  put(t, n == 1 ? " waits for it in " : " wait for it in ");
+  put(t, " %s for %s in ", n == 1 ? "waits" : "wait", many ? "them" : "it");
   put_event(x, t, theirs, theirs->site);
   return kind;
 }

@@ -224,6 +224,16 @@ static void fill(builder *b, event *e, int32_t at, int32_t place, const zp_trace
   if (t->label == NULL) t->label = intern(x, label_of(r, d->group));
 }
 
+/* The definition of an operation that is not complete. */
+static zp_trace_def def_of(const player *p, const wait *w)
+{
+  if (w->link >= 0) return p->known[w->link];
+  const inst *i = zp_trace_inst(w->g, w->i);
+  const zp_trace_def d = {.sig = i->n_odd > 0 && i->odd_first == p->reader.rank ? i->odd : i->sig,
+                          .group = -1};
+  return d;
+}
+
 static int by_record(const void *a, const void *b, void *waits)
 {
   const wait *w = waits;
@@ -247,7 +257,8 @@ static int add_open(builder *b)
     const int waits_for = w->live && !w->async;
     if (waits_for && p->in_call && !calls++) b->call = b->n, add(b, EVENT_CALL, -1);
     event *e = add(b, EVENT_OP, w->at.record);
-    fill(b, e, team_of(b->x, w->g), w->place, &w->def, &p->reader);
+    const zp_trace_def d = def_of(p, w);
+    fill(b, e, team_of(b->x, w->g), w->place, &d, &p->reader);
     e->at = w->at;
     e->async = !(waits_for && p->in_call);
     if (waits_for && !p->in_call) b->wait[waits++] = b->n - 1;
@@ -255,7 +266,10 @@ static int add_open(builder *b)
   if (j->entering == p && j->entered.g != NULL) {
     if (p->in_call && !calls++) b->call = b->n, add(b, EVENT_CALL, -1);
     event *e = add(b, EVENT_OP, p->reader.records - 1);
-    fill(b, e, team_of(b->x, j->entered.g), j->entered.place, j->def, &p->reader);
+    const int32_t link = p->past[(p->past_n - 1) & (p->past_cap - 1)];
+    zp_trace_def d = {.sig = *j->entering_sig, .group = -1};
+    if (link >= 0 && p->link[link].g == j->entered.g) d = p->known[link];
+    fill(b, e, team_of(b->x, j->entered.g), j->entered.place, &d, &p->reader);
     if (!e->async && !p->in_call) e->async = 1, b->wait[waits++] = b->n - 1;
   }
   if (p->in_call && !calls) b->call = b->n, add(b, EVENT_CALL, -1);
@@ -296,7 +310,7 @@ static void add_op(builder *b, const zp_trace_def *d)
   for (int32_t k = b->names; k-- > 0 && place < 0;)
     if (b->named[k].id == d->group) at = b->named[k].team, place = b->named[k].place;
   if (d->link >= 0) {
-    const member m = p->link[d->link].m;
+    const member m = p->link[d->link];
     if (m.g == NULL) return;
     fill(b, e, team_of(x, m.g), m.place, d, &x->reader);
     e->kind = (d->sig.flags & ZP_TRACE_ANY) ? EVENT_NONE : EVENT_OP;
@@ -412,6 +426,7 @@ static void build(builder *b, int32_t rank)
     t->ending = x->reader.state == ZP_TRACE_ENDED     ? END_NORMAL
                 : x->reader.state == ZP_TRACE_DAMAGED ? END_DAMAGED
                                                       : END_STOPPED;
+  t->mark = t->ending == END_NORMAL;
   t->n = b->n;
   t->event = zp_explain_take(x, (size_t)b->n * sizeof *t->event + 1);
   memcpy(t->event, b->event, (size_t)b->n * sizeof *t->event);

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* Earlier operations that are kept: of a rank, at most and at least; of all ranks. */
-enum { PAST = 1024, PAST_LEAST = 16, PAST_ALL = 1 << 21 };
+enum { PAST = 4096, PAST_LEAST = 64, PAST_ALL = 1 << 18 };
 
 /* Errors before warnings, then by record; at one record, a cycle after the missing ranks that cause
  * it. */
@@ -23,33 +23,34 @@ static int by_record(const void *a, const void *b)
   return x->order < y->order ? -1 : 1;
 }
 
-static resolved resolve(judge *j, player *p, zp_trace_def *d)
+static member resolve(judge *j, player *p, zp_trace_def *d)
 {
   if (d->link >= 0) return p->link[d->link];
   member m = d->group < p->groups ? p->group[d->group] : (member){NULL, -1};
   if (m.g != NULL && d->sig.op >= ZP_TRACE_SEND && !(d->sig.flags & ZP_TRACE_ANY))
     m = zp_trace_pair(j, p, &m, &d->sig, p->reader.records - 1);
-  const resolved found = {m, zp_trace_symbol(m.g, &d->sig)};
   if (d != &p->reader.inline_op) {
     if (p->links == p->links_cap) {
       const int32_t n = p->links_cap ? 2 * p->links_cap : 8;
       p->link =
           zp_trace_grow(&j->failure, p->link, (size_t)p->links_cap, (size_t)n, sizeof *p->link);
+      p->known =
+          zp_trace_grow(&j->failure, p->known, (size_t)p->links_cap, (size_t)n, sizeof *p->known);
       p->links_cap = n;
     }
     d->link = p->links;
-    p->link[p->links++] = found;
+    p->known[p->links] = *d;
+    p->link[p->links++] = m;
   }
-  return found;
+  return m;
 }
 
 /* The rank enters an operation and waits, unless it was the last member to enter. */
 static void enter(judge *j, player *p, zp_trace_def *d)
 {
-  const resolved found = resolve(j, p, d);
-  const member m = found.m;
+  const member m = resolve(j, p, d);
   const zp_trace_at at = {p->reader.records - 1, p->step};
-  zp_trace_note_past(j, p, found.symbol);
+  zp_trace_note_past(j, p, d->link); /* -1: an operation without a definition */
   if (m.g == NULL) {
     j->unjudged++;
     return;
@@ -63,9 +64,9 @@ static void enter(judge *j, player *p, zp_trace_def *d)
                          (int)p->reader.rank, text, zp_trace_at_text(at, where), (int)d->sig.root,
                          (int)m.g->size - 1);
   }
-  j->def = d;
   if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(j, p, m, &d->sig, at);
-  else if (zp_trace_enter(j, p, m, &d->sig, at)) zp_trace_add_wait(j, p, m, at, d);
+  else if (zp_trace_enter(j, p, m, &d->sig, at))
+    zp_trace_add_wait(j, p, m, at, d->sig.flags & ZP_TRACE_ASYNC, d->link);
 }
 
 static void block(judge *j, player *p)
@@ -255,6 +256,7 @@ static void clean(judge *j)
     zp_trace_close(&p->reader);
     free(p->group);
     free(p->link);
+    free(p->known);
     free(p->past);
     free(p->joined);
     zp_trace_free_waits(p);

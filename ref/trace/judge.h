@@ -97,11 +97,11 @@ typedef struct gap {
 
 /* A rank waits for operation i of g, which it entered at `at`. */
 typedef struct wait {
-  zp_trace_def def;
   group *g;
   int64_t i;
   zp_trace_at at;
   int32_t place;
+  int32_t link;        /* of its definition; -1: it has none */
   uint8_t async, live; /* live 0: it is detached, or has ended */
   uint32_t seq;        /* its position among the waits that the rank began */
   int32_t prev, next;  /* of the rank's waits; -1 */
@@ -123,12 +123,6 @@ typedef struct any_queue {
   zp_trace_heap parked;      /* pairs whose sender waits for one of these receives */
 } any_queue;
 
-/* The group and place of a definition, and its symbol in player.past. */
-typedef struct resolved {
-  member m;
-  uint64_t symbol;
-} resolved;
-
 typedef struct membership {
   uint32_t group; /* its index in judge.all */
   int32_t place;
@@ -137,9 +131,10 @@ typedef struct membership {
 typedef struct player {
   zp_trace_reader reader;
   member *group; /* [groups] by the file's number */
-  resolved *link; /* [links] of definitions */
-  uint64_t *past; /* the last of its past_n operations and steps, at [i & (past_cap - 1)] */
-  int64_t past_n, past_cap;
+  member *link;        /* [links] of definitions */
+  zp_trace_def *known; /* [links] the definitions themselves */
+  int32_t *past;       /* the last of its past_n operations, as links, and steps */
+  int64_t past_n, past_cap; /* number i is at [i & (past_cap - 1)] */
   wait *wait;    /* [waits_cap], of which `waits` are live, in a list */
   int32_t waits, waits_cap, last_wait;
   int32_t edge; /* the wait that leads to the rank for which it waits: the first one that a known
@@ -178,9 +173,8 @@ typedef struct judge {
   int64_t *until;          /* [world] the causes explain findings up to these records; or NULL */
   int64_t past_most;       /* the largest past_cap */
   /* The operation that completes others, and its rank and place. */
-  const zp_trace_def *def;
-  zp_trace_def source; /* of a receive whose source the trace has just recorded */
   player *entering;
+  const zp_trace_sig *entering_sig;
   member entered;
   zp_trace_item item; /* of the rank that is being replayed */
   const char *dir;
@@ -269,8 +263,8 @@ group *zp_trace_find_pair(judge *j, const group *parent, int32_t from, int32_t t
 int32_t zp_trace_listed_rank(const zp_trace_item *item, int32_t place);
 int32_t zp_trace_listed_place(const zp_trace_item *item, int32_t rank);
 
-/* waits.c: the rank waits for the last operation of m that it entered, at a definition. */
-void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, const zp_trace_def *d);
+/* waits.c: the rank waits for the last operation of m that it entered. */
+void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, int32_t async, int32_t link);
 /* The waits of p, also detached ones, by record: at most cap. Returns how many there are. */
 int32_t zp_trace_open_waits(const player *p, int32_t *wait, int32_t cap);
 /* Operation i of g is complete: ends the wait of the rank at `place`, which becomes ready if that
@@ -302,11 +296,15 @@ void zp_trace_explain_free(judge *j);
 void zp_trace_explain_rest(judge *j);
 /* explain_text.c: a finding is the first cause. */
 void zp_trace_first_cause(judge *j, const zp_trace_finding *f);
-/* explain_past.c: notes a symbol in the rank's past; of an operation, of a step, and of an
- * operation that is not judged. */
-void zp_trace_note_past(judge *j, player *p, uint64_t symbol);
-uint64_t zp_trace_symbol(const group *g, const zp_trace_sig *sig);
-enum { ZP_TRACE_PAST_STEP = 1, ZP_TRACE_PAST_UNKNOWN = 2 };
+/* explain_past.c: makes room for another element of the rank's past. */
+void zp_trace_grow_past(judge *j, player *p);
+enum { ZP_TRACE_PAST_STEP = -2, ZP_TRACE_PAST_UNKNOWN = -1 };
+/* Notes an operation, by its link, or a step. */
+static inline void zp_trace_note_past(judge *j, player *p, int32_t link)
+{
+  if (p->past_n == p->past_cap && p->past_cap < j->past_most) zp_trace_grow_past(j, p);
+  p->past[p->past_n++ & (p->past_cap - 1)] = link;
+}
 /* lag.c: notes that `late` places of w's group never enter the operation that rank `by` waits
  * for. */
 void zp_trace_note_gap(judge *j, const wait *w, int32_t by, const int32_t *late, int32_t n_late);

@@ -463,6 +463,7 @@ int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, zp_tr
   if (++x->entered < g->size - g->absents) return 1;
   j->entering = p;
   j->entered = m;
+  j->entering_sig = sig;
   complete(j, g);
   j->entering = NULL;
   return 0;

@@ -94,16 +94,16 @@ static int32_t new_wait(player *p)
   return w;
 }
 
-void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, const zp_trace_def *d)
+void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, int32_t async, int32_t link)
 {
   group *g = m.g;
   const int32_t w = new_wait(p), last = g->last_wait[m.place] - 1;
-  p->wait[w] = (wait){.def = *d,
-                      .g = g,
+  p->wait[w] = (wait){.g = g,
                       .i = g->pos[m.place] - 1,
                       .at = at,
                       .place = m.place,
-                      .async = (d->sig.flags & ZP_TRACE_ASYNC) != 0};
+                      .link = link,
+                      .async = async != 0};
   /* a ring: the last element's `later` is the first */
   p->wait[w].later = last < 0 ? w : p->wait[last].later;
   if (last >= 0) p->wait[last].later = w;

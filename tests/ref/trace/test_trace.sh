@@ -32,14 +32,15 @@ make_run() {
   "$gen" "$dir/run" "$@" || exit 3
 }
 
-judged() { # judged CODE PATTERN: the exit code, and the pattern in the verdict or the first finding
+judged() { # judged CODE PATTERN: the exit code, and the pattern in the first line, which names the
+  # cause if there are errors, or in the first warning
   "$zp" trace check "$dir/run" >"$dir/out" 2>&1
-  [ $? -eq "$1" ] && head -1 "$dir/out" | grep -Eq ': (in)?consistent' &&
-    head -2 "$dir/out" | grep -Eq "$2"
+  [ $? -eq "$1" ] && grep -Eq '^[0-9]+ records of [0-9]+ ranks: (in)?consistent' "$dir/out" &&
+    if [ "$1" -eq 0 ]; then head -2 "$dir/out"; else head -1 "$dir/out"; fi | grep -Eq "$2"
 }
 
-findings() { # how many the last verdict lists
-  sed '1d; /^(/,$d' "$dir/out" | wc -l
+findings() { # how many the last verdict lists after its causes
+  sed '1,/: \(in\)*consistent/d; /^(/,$d' "$dir/out" | wc -l
 }
 
 says() { # says NAME CODE PATTERN WORLD TP RECORDS FAULT...
