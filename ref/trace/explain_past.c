@@ -24,7 +24,10 @@ uint64_t zp_explain_symbol(uint64_t group, int32_t size, const zp_trace_sig *s)
   return own >> 32 << 32 | role >> 32;
 }
 
-enum { UNKNOWN = 1, STEP, START, FINISH };
+/* In both halves. Programs end where a step could begin, so the end is no other symbol. */
+#define UNKNOWN ((uint64_t)1 << 32 | 1)
+#define STEP ((uint64_t)2 << 32 | 2)
+#define START ((uint64_t)3 << 32 | 3)
 
 /* The symbol of an element of a rank's past. */
 static uint64_t past_symbol(const player *p, int32_t link)
@@ -78,7 +81,7 @@ static int64_t sequence(explain *x, int32_t rank, int to, int64_t *head)
   for (int32_t i = t->head; i < t->n; i++)
     if (t->event[i].kind == EVENT_OP || t->event[i].kind == EVENT_STEP)
       past[n++] = zp_explain_event_symbol(x, &t->event[i]);
-  if (t->ending == END_NORMAL || t->ending == END_EXIT) past[n++] = FINISH;
+  if (t->ending == END_NORMAL || t->ending == END_EXIT) past[n++] = STEP;
   return n;
 }
 
