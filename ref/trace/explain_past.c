@@ -189,7 +189,7 @@ static int32_t gain_of_others(explain *x, const change *c)
   int32_t sum = 0, n = 0;
   int64_t head;
   for (int32_t r = from; r < x->world && n < 2 * OTHERS; r++) {
-    if (r == me || x->track[r].n == 0) continue;
+    if (r == me || x->track[r].n + x->j->p[r].past_n == 0) continue;
     const int64_t length = sequence(x, r, 1, &head);
     sum += gain(x, c, x->past[1], length, UINT32_MAX);
     n++;
