@@ -207,6 +207,14 @@ static int is_better(const option *o, int32_t support, const plan *p)
   return support > p->support;
 }
 
+/* Whether only the better of two options is worth a plan. Where more edits must follow, other kinds
+ * of edits of the same ranks may turn out better. */
+static int is_alike(const option *a, const option *b)
+{
+  return same_ranks(a, b) &&
+         ((a->left == 0 && b->left == 0) || a->edit->kind == b->edit->kind);
+}
+
 /* The options that are worth a plan: the cheapest, of each set of ranks the best. Returns how
  * many. */
 static int32_t first_plans(explain *x, plan *p)
@@ -223,10 +231,10 @@ static int32_t first_plans(explain *x, plan *p)
   for (int32_t i = 0; i < x->options; i++) {
     option *o = &x->option[i];
     /* an edit that leaves contradictions may need fewer ranks in the end than it seems */
-    if (!helps(o, before, done) || cost_of(o) > least + (least > 1)) continue;
+    if (!helps(o, before, done) || cost_of(o) > least + 2 * (least > 1)) continue;
     const int32_t support = support_of(x, o);
     int32_t k = 0;
-    while (k < n && !same_ranks(&p[k].option[0], o)) k++;
+    while (k < n && !is_alike(&p[k].option[0], o)) k++;
     if (k < n && !is_better(o, support, &p[k])) continue;
     if (k == EXPLAIN_PLANS) {
       int32_t worst = 0;

@@ -92,7 +92,7 @@ typedef struct edit {
   int32_t before;   /* insert: the event before which it fits best; -1: one before the window */
 } edit;
 
-enum { EXPLAIN_EDITS = 12, EXPLAIN_PLANS = 8, EXPLAIN_TROUBLES = 64 };
+enum { EXPLAIN_EDITS = 12, EXPLAIN_PLANS = 16, EXPLAIN_TROUBLES = 64 };
 
 typedef struct option { /* edits of one kind, one for each rank of a set */
   edit *edit;

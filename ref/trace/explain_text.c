@@ -138,7 +138,7 @@ static const event *entry_of(explain *x, const option *o)
     const int32_t at = zp_explain_event_in(x, rank[i], o->edit->match);
     if (at < 0) continue;
     const event *e = &x->track[rank[i]].event[at];
-    if (n == 1 || zp_trace_same(&e->sig, &o->edit->what.sig) || o->edit->kind == EDIT_END) return e;
+    if (n == 1 || e->sig.op >= ZP_TRACE_SEND || zp_trace_same(&e->sig, &o->edit->what.sig) || o->edit->kind == EDIT_END) return e;
   }
   return NULL;
 }
@@ -216,7 +216,9 @@ static void say_replace(explain *x, text *t, const option *o, const event *their
   put(t, ", with another %s than ", field_of(e));
   put_who(t, rank, n);
   put(t, ", which entered ");
-  put_op(t, &e->what.sig);
+  zp_trace_sig sig = theirs != NULL ? theirs->sig : e->what.sig;
+  if (sig.op >= ZP_TRACE_SEND) sig.root = -1;
+  put_op(t, &sig);
   if (theirs != NULL && theirs->site != NULL)
     put(t, " (%.*s)", (int)strcspn(theirs->site, ";"), theirs->site);
 }

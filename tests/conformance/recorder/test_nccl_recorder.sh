@@ -26,11 +26,11 @@ recorded() { # recorded NAME FAULT CODE PATTERN
 }
 
 recorded an_nccl_program_that_fits none 0 '^27 records of 3 ranks: consistent'
-recorded a_skipped_collective_is_reported skip 1 '^rank 1 finishes after 8 records, 1 fewer'
+recorded a_skipped_collective_is_reported skip 1 '^rank 1 skipped all_reduce'
 recorded a_different_operation_is_reported op 1 \
-  '^rank 1 enters reduce sum 30 fp32 root 0 at its record 8'
-recorded a_different_count_is_reported count 1 '^rank 1 enters all_reduce sum 29 fp32'
-recorded a_different_reduction_is_reported redop 1 '^rank 1 enters all_reduce min 30 fp32'
+  'rank 1 entered reduce sum of 30 fp32 root 0 .* at its record 8'
+recorded a_different_count_is_reported count 1 'rank 1 entered all_reduce sum of 29 fp32'
+recorded a_different_reduction_is_reported redop 1 'rank 1 entered all_reduce min of 30 fp32'
 
 program=nccl_calls
 recorded calls_that_simdev_lacks_fit none 0 'not judged: the members of their group'
@@ -48,15 +48,15 @@ drawn() { # drawn FILE WHAT...: each operation is drawn for three ranks
     'scatter 8 fp16 root 1'
 verdict $? each_operation_is_recorded_with_its_fields "expected 3 of $what"
 recorded a_built_in_reduction_instead_of_a_scaled_one_is_reported premul 1 \
-  '^rank 1 enters all_reduce sum 4 bf16'
+  'rank 1 entered all_reduce sum of 4 bf16'
 recorded a_different_count_of_all_to_all_is_reported all_to_all 1 \
-  '^rank 1 enters all_to_all 18 fp32'
-recorded a_different_root_of_gather_is_reported gather 1 '^rank 1 enters gather 7 i8 root 0'
-recorded a_skipped_scatter_is_reported scatter 1 '^rank 1 enters all_reduce sum 13 fp32'
+  'rank 1 entered all_to_all of 18 fp32'
+recorded a_different_root_of_gather_is_reported gather 1 'rank 1 entered gather of 7 i8 root 0'
+recorded a_skipped_scatter_is_reported scatter 1 'rank 1 skipped scatter of 8 fp16 root 1'
 recorded a_different_count_in_a_shrunk_communicator_is_reported shrunk 1 \
-  '^rank 0 enters all_reduce sum 10 fp32 .* all_reduce sum 11 fp32'
-recorded communicators_with_the_same_members_are_distinguished again 1 'enter.* 1 operation fewer'
-recorded a_destroyed_communicator_is_forgotten destroyed 1 '^rank 1 enters 1 operation fewer'
+  'rank 0 entered all_reduce sum of 10 fp32 .* all_reduce sum of 11 fp32'
+recorded communicators_with_the_same_members_are_distinguished again 1 'rank . skipped'
+recorded a_destroyed_communicator_is_forgotten destroyed 1 'rank 1 ended after 8'
 
 # A process with several members of a communicator: each is a rank, whichever rank the environment
 # gives the process. And a library that is visible to its caller only.
