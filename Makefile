@@ -524,6 +524,13 @@ trace-bench: ## measure `trace check`: rate, memory (RANKS=1000, tens; RECORDS=1
 	  $(if $(RANKS),--ranks $(RANKS)) $(if $(RECORDS),--records $(RECORDS)) $(if $(DIR),--dir '$(DIR)')
 	@ZP_BUILD=$(BUILD) python3 -B tests/bench/trace_shapes.py
 
+.PHONY: trace-cause
+trace-cause: ## score the causes that `trace check` names (SEEDS=A-B of 2 to 6 ranks, LARGE=A-B)
+	@$(call need,$(PACKAGES_RUN) python3)
+	@$(MAKE) --no-print-directory -j$(JOBS) all
+	@ZP_BUILD=$(BUILD) python3 -B tests/ref/trace/cause_score.py \
+	  --seeds $(or $(SEEDS),1000000-1001999) --large $(or $(LARGE),2000000-2000999)
+
 .PHONY: memory-bench
 memory-bench: ## measure the peak memory of every command after 1,000 and 10,000 steps or cases
 	@$(call need,$(PACKAGES_TEST))

@@ -64,12 +64,12 @@ static json_t *causes(const zp_trace_verdict *v)
     for (int32_t k = 0; k < c->n_ranks; k++)
       json_array_append_new(ranks, json_integer(c->ranks[k]));
     json_array_append_new(
-        list, json_pack("{s:i, s:s, s:b, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:s}", "cause",
-                        (int)c->cause, "kind", c->kind, "equally_likely", (int)c->equally_likely,
-                        "rank", c->n_ranks > 0 ? (int)c->ranks[0] : -1, "ranks", ranks, "step",
-                        (json_int_t)c->step, "record", (json_int_t)c->record, "op",
-                        text_or_null(c->op), "group", text_or_null(c->group), "site",
-                        text_or_null(c->site), "text", c->text));
+        list,
+        json_pack("{s:i, s:s, s:b, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:s}", "cause", (int)c->cause,
+                  "kind", c->kind, "equally_likely", (int)c->equally_likely, "rank",
+                  c->n_ranks > 0 ? (int)c->ranks[0] : -1, "ranks", ranks, "step",
+                  (json_int_t)c->step, "record", (json_int_t)c->record, "op", text_or_null(c->op),
+                  "group", text_or_null(c->group), "site", text_or_null(c->site), "text", c->text));
   }
   return list;
 }
@@ -89,12 +89,12 @@ static void print_json(const zp_trace_verdict *v)
                                     ranks, "record", (json_int_t)f->record, "consequence",
                                     f->consequence == 1, "text", f->text));
   }
-  json_t *all = json_pack("{s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "schema",
-                          "zeroproof/trace/1", "good", v->errors == 0, "ranks", (int)v->world,
-                          "records", (json_int_t)v->records, "not_judged", (json_int_t)v->unjudged,
-                          "mismatches", (json_int_t)v->mismatches, "cycles", (json_int_t)v->cycles,
-                          "asynchronous_cycles", (json_int_t)v->async_cycles, "cause", causes(v),
-                          "findings", list);
+  json_t *all =
+      json_pack("{s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "schema", "zeroproof/trace/1",
+                "good", v->errors == 0, "ranks", (int)v->world, "records", (json_int_t)v->records,
+                "not_judged", (json_int_t)v->unjudged, "mismatches", (json_int_t)v->mismatches,
+                "cycles", (json_int_t)v->cycles, "asynchronous_cycles", (json_int_t)v->async_cycles,
+                "cause", causes(v), "findings", list);
   json_dumpf(all, stdout, JSON_INDENT(1));
   putchar('\n');
   json_decref(all);
@@ -114,7 +114,8 @@ static int32_t print_cause(const zp_trace_verdict *v, int32_t i)
     if (k == i && end > i + 1) printf("either ");
     printf("%s", c->text);
   }
-  printf("%s\n", end > i + 1 ? ": the traces permit each of these; the first is the likeliest" : "");
+  printf("%s\n",
+         end > i + 1 ? ": the traces permit each of these; the first is the likeliest" : "");
   return end;
 }
 
@@ -126,8 +127,7 @@ static void print_findings(const zp_trace_verdict *v)
     if (f->consequence < 0 || listed++ >= PRINTED_MAX) continue;
     printf("%s%s\n", f->warning ? "warning: " : f->consequence ? "consequence: " : "", f->text);
   }
-  if (listed > PRINTED_MAX)
-    printf("and %d more (--json lists all)\n", (int)listed - PRINTED_MAX);
+  if (listed > PRINTED_MAX) printf("and %d more (--json lists all)\n", (int)listed - PRINTED_MAX);
 }
 
 static void print_text(const zp_trace_verdict *v)

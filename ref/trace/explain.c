@@ -156,7 +156,9 @@ static option best_option(explain *x, const plan *p)
   for (int32_t i = 0; i < x->options; i++) {
     option *o = &x->option[i];
     if (!helps(o, before, done) || p->edits + o->n > EXPLAIN_EDITS) continue;
-    const int32_t cost = o->left + new_ranks(p, o);
+    /* a rank that deviated in one way is likely to do so again */
+    const int again = same_ranks(o, &p->option[0]) && o->edit->kind == p->option[0].edit->kind;
+    const int32_t cost = 2 * (o->left + new_ranks(p, o)) - 3 * again;
     if (cost > least || (cost == least && o->left > 0 && o->done < best.done)) continue;
     const int32_t support = support_of(x, o);
     if (cost == least && (o->left == 0 || o->done == best.done) && support <= most) continue;
@@ -211,8 +213,7 @@ static int is_better(const option *o, int32_t support, const plan *p)
  * of edits of the same ranks may turn out better. */
 static int is_alike(const option *a, const option *b)
 {
-  return same_ranks(a, b) &&
-         ((a->left == 0 && b->left == 0) || a->edit->kind == b->edit->kind);
+  return same_ranks(a, b) && ((a->left == 0 && b->left == 0) || a->edit->kind == b->edit->kind);
 }
 
 /* The options that are worth a plan: the cheapest, of each set of ranks the best. Returns how
@@ -347,7 +348,8 @@ void zp_trace_explain_rest(judge *j)
 {
   zp_trace_verdict *v = j->verdict;
   if (v->errors == 0) return;
-  for (int32_t i = 0; i < v->findings; i++) v->finding[i].consequence = is_consequence(j, &v->finding[i]);
+  for (int32_t i = 0; i < v->findings; i++)
+    v->finding[i].consequence = is_consequence(j, &v->finding[i]);
   for (int32_t i = 0; i < v->findings; i++) {
     zp_trace_finding *f = &v->finding[i];
     const int first = v->causes == 0 || strcmp(f->kind, "missing") == 0;

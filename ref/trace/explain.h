@@ -83,9 +83,9 @@ typedef enum edit_kind {
 typedef struct edit {
   edit_kind kind;
   int32_t rank, at; /* at: the event of its window as it was before the edit */
-  int32_t from;     /* order: the event that is moved before `at`; later: after which `at` is moved */
-  int32_t match;    /* the operation that it concerns */
-  event what;       /* the operation inserted, removed, or entered instead; order: `from`;
+  int32_t from;  /* order: the event that is moved before `at`; later: after which `at` is moved */
+  int32_t match; /* the operation that it concerns */
+  event what;    /* the operation inserted, removed, or entered instead; order: `from`;
                        later: the first of those that come before it */
   zp_trace_sig was; /* replace: what the rank entered */
   int32_t support;  /* how much better its earlier steps agree with it */
@@ -139,7 +139,7 @@ typedef struct explain {
   option *option;
   int32_t options, options_cap;
   int64_t spent, done; /* events replayed: in all, by the last replay */
-  uint64_t *past[2]; /* the symbols of two ranks */
+  uint64_t *past[2];   /* the symbols of two ranks */
   int64_t past_cap[2];
 } explain;
 

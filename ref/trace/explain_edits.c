@@ -14,7 +14,8 @@ static int equal(const edit *a, const edit *b)
 {
   return a->kind == b->kind && a->rank == b->rank && a->at == b->at && a->from == b->from &&
          a->what.team == b->what.team &&
-         (a->kind > EDIT_REPLACE_ALL || memcmp(&a->what.sig, &b->what.sig, sizeof a->what.sig) == 0);
+         (a->kind > EDIT_REPLACE_ALL ||
+          memcmp(&a->what.sig, &b->what.sig, sizeof a->what.sig) == 0);
 }
 
 static void add_option(explain *x, const edit *e, int32_t n)
@@ -245,7 +246,8 @@ static void add_blocking(explain *x, int32_t rank)
 {
   const track *t = &x->track[rank];
   const event *e = &t->event[t->pc];
-  const int32_t from = e->kind == EVENT_OP ? t->pc : e->of, to = e->kind == EVENT_CALL_END ? t->pc : from + 1;
+  const int32_t from = e->kind == EVENT_OP ? t->pc : e->of,
+                to = e->kind == EVENT_CALL_END ? t->pc : from + 1;
   int32_t n = 0;
   for (int32_t i = from; i < to && n < SIDE; i++) {
     if (i < 0 || t->event[i].kind != EVENT_OP || t->match[i] <= 0) continue;
@@ -273,7 +275,8 @@ static void add_cycle(explain *x, const trouble *c)
     add_later(x, rank, at, x->track[rank].on);
     for (int32_t k = 0; k < n; k++) {
       const track *other = &x->track[x->cycle[c->first + k]];
-      const int32_t from = other->event[other->pc].kind == EVENT_CALL_END ? other->event[other->pc].of : -1;
+      const int32_t from =
+          other->event[other->pc].kind == EVENT_CALL_END ? other->event[other->pc].of : -1;
       for (int32_t w = from < 0 ? other->pc : from; w <= other->pc; w++) {
         const int32_t m = from < 0 ? other->on : other->match[w] - 1;
         if (k == i || m < 0 || (from >= 0 && other->event[w].kind != EVENT_OP)) continue;
@@ -448,8 +451,8 @@ static void apply(explain *x, const edit *e)
   case EDIT_REPLACE_ALL:
     for (int32_t i = e->at; i < t->n; i++) {
       event *later = &t->event[i];
-      if (later->kind == EVENT_OP && later->team == e->what.team &&
-          later->place == e->what.place && memcmp(&later->sig, &e->was, sizeof e->was) == 0)
+      if (later->kind == EVENT_OP && later->team == e->what.team && later->place == e->what.place &&
+          memcmp(&later->sig, &e->was, sizeof e->was) == 0)
         later->sig = e->what.sig;
     }
     break;

@@ -20,7 +20,8 @@ uint64_t zp_explain_symbol(uint64_t group, int32_t size, const zp_trace_sig *s)
   const uint64_t kind = (uint64_t)s->op | (uint64_t)s->redop << 8 | (uint64_t)s->dtype << 16;
   const uint64_t shape = mix(kind ^ mix((uint64_t)s->count));
   const uint64_t own = mix(shape ^ mix(group * 8191 + (uint64_t)(int64_t)s->root));
-  const uint64_t role = mix(shape ^ mix((uint64_t)size * 8191 + (p2p ? 0 : (uint64_t)(int64_t)s->root)));
+  const uint64_t role =
+      mix(shape ^ mix((uint64_t)size * 8191 + (p2p ? 0 : (uint64_t)(int64_t)s->root)));
   return own >> 32 << 32 | role >> 32;
 }
 
@@ -69,8 +70,8 @@ static int64_t sequence(explain *x, int32_t rank, int to, int64_t *head)
   const int64_t most = kept + t->n + 2;
   int64_t n = 0;
   if (most > x->past_cap[to]) {
-    x->past[to] = zp_trace_grow(&x->j->failure, x->past[to], (size_t)x->past_cap[to],
-                                (size_t)most, sizeof *x->past[to]);
+    x->past[to] = zp_trace_grow(&x->j->failure, x->past[to], (size_t)x->past_cap[to], (size_t)most,
+                                sizeof *x->past[to]);
     x->past_cap[to] = most;
   }
   uint64_t *past = x->past[to];
@@ -204,7 +205,8 @@ static int end_is_normal(const explain *x, const edit *e)
   const team *t = &x->team[x->match[e->match].team];
   if (x->track[e->rank].ending != END_NORMAL) return 0;
   for (int32_t q = 0; q < t->size; q++)
-    if (t->rank[q] >= 0 && zp_explain_entered(x, e->match, q) && x->track[t->rank[q]].mark) return 1;
+    if (t->rank[q] >= 0 && zp_explain_entered(x, e->match, q) && x->track[t->rank[q]].mark)
+      return 1;
   return 0;
 }
 

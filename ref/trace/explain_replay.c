@@ -141,15 +141,15 @@ void zp_explain_endings(explain *x)
     const event *last = &t->event[t->n - 1];
     int waited = t->state == TRACK_WAITS;
     if (waited && t->pc < t->n - 1)
-      waited = t->ending != END_NORMAL &&
-               (last->kind == EVENT_WAIT || last->kind == EVENT_CALL_END ||
-                (last->kind == EVENT_OP && !last->async));
+      waited =
+          t->ending != END_NORMAL && (last->kind == EVENT_WAIT || last->kind == EVENT_CALL_END ||
+                                      (last->kind == EVENT_OP && !last->async));
     int32_t i = last->kind == EVENT_WAIT || last->kind == EVENT_CALL_END ? last->of : t->n - 1;
     const int32_t to = last->kind == EVENT_WAIT ? i + 1 : t->n;
     /* operations that differ may block all members */
     for (; t->ending != END_NORMAL && i >= 0 && i < to; i++)
-      waited |= t->event[i].kind == EVENT_OP && t->match[i] > 0 &&
-                x->match[t->match[i] - 1].differs;
+      waited |=
+          t->event[i].kind == EVENT_OP && t->match[i] > 0 && x->match[t->match[i] - 1].differs;
     if (waited) t->ending = END_UNKNOWN;
   }
 }

@@ -106,8 +106,7 @@ static void put_event(explain *x, text *t, const event *e, const char *site)
   zp_trace_sig sig = e->sig;
   if (g->parent >= 0) sig.root = -1;
   put_op(t, &sig);
-  if (g->parent >= 0)
-    put(t, e->place ? " from rank %d" : " to rank %d", (int)g->rank[!e->place]);
+  if (g->parent >= 0) put(t, e->place ? " from rank %d" : " to rank %d", (int)g->rank[!e->place]);
   if (site != NULL) put(t, " (%.*s)", (int)strcspn(site, ";"), site);
   if (g->parent >= 0) put(t, " in '%s'", name_of(x, e->team));
   else put_team(x, t, e->team);
@@ -138,7 +137,9 @@ static const event *entry_of(explain *x, const option *o)
     const int32_t at = zp_explain_event_in(x, rank[i], o->edit->match);
     if (at < 0) continue;
     const event *e = &x->track[rank[i]].event[at];
-    if (n == 1 || e->sig.op >= ZP_TRACE_SEND || zp_trace_same(&e->sig, &o->edit->what.sig) || o->edit->kind == EDIT_END) return e;
+    if (n == 1 || e->sig.op >= ZP_TRACE_SEND || zp_trace_same(&e->sig, &o->edit->what.sig) ||
+        o->edit->kind == EDIT_END)
+      return e;
   }
   return NULL;
 }
@@ -149,8 +150,7 @@ static void put_waiting(explain *x, text *t, const option *o)
   if (n == 0) return;
   put(t, "; ");
   put_who(t, rank, n);
-  if (zp_explain_complete(x, o->edit->match))
-    put(t, " entered the first");
+  if (zp_explain_complete(x, o->edit->match)) put(t, " entered the first");
   else put(t, n == 1 ? " is waiting for it" : " are waiting for it");
 }
 
@@ -271,8 +271,8 @@ static const char *say_end(explain *x, text *t, const option *o, const event *th
     kind = "truncated";
     put(t, " %s after %" PRId64 " record%s", stops, records, records == 1 ? "" : "s");
   } else
-    put(t, " stopped in %s own code after %" PRId64 " record%s", many ? "their" : "its",
-        records, records == 1 ? "" : "s");
+    put(t, " stopped in %s own code after %" PRId64 " record%s", many ? "their" : "its", records,
+        records == 1 ? "" : "s");
   if (theirs == NULL || n == 0) return kind;
   put(t, "; ");
   put_who(t, rank, n);
@@ -348,7 +348,7 @@ static void report(explain *x, const option *o, int32_t number, int32_t equally,
   const char *site = e->kind == EDIT_INSERT ? (theirs ? theirs->site : NULL) : shown->site;
   if (site != NULL) c->site = copy(j, site);
   c->step = theirs != NULL && (e->kind == EDIT_INSERT || e->kind == EDIT_END) ? theirs->at.step
-                                                                             : shown->at.step;
+                                                                              : shown->at.step;
 }
 
 /* The edits of a plan that belong to the cause of option k, besides it. */

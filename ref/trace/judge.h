@@ -130,12 +130,12 @@ typedef struct membership {
 
 typedef struct player {
   zp_trace_reader reader;
-  member *group; /* [groups] by the file's number */
-  member *link;        /* [links] of definitions */
-  zp_trace_def *known; /* [links] the definitions themselves */
-  int32_t *past;       /* the last of its past_n operations, as links, and steps */
+  member *group;            /* [groups] by the file's number */
+  member *link;             /* [links] of definitions */
+  zp_trace_def *known;      /* [links] the definitions themselves */
+  int32_t *past;            /* the last of its past_n operations, as links, and steps */
   int64_t past_n, past_cap; /* number i is at [i & (past_cap - 1)] */
-  wait *wait;    /* [waits_cap], of which `waits` are live, in a list */
+  wait *wait;               /* [waits_cap], of which `waits` are live, in a list */
   int32_t waits, waits_cap, last_wait;
   int32_t edge; /* the wait that leads to the rank for which it waits: the first one that a known
                    rank can end. No rank ends those before it. -1: none */
@@ -170,8 +170,8 @@ typedef struct judge {
   zp_trace_verdict *verdict;
   struct explain *explain; /* not NULL while the judge searches for causes */
   int32_t explained;
-  int64_t *until;          /* [world] the causes explain findings up to these records; or NULL */
-  int64_t past_most;       /* the largest past_cap */
+  int64_t *until;    /* [world] the causes explain findings up to these records; or NULL */
+  int64_t past_most; /* the largest past_cap */
   /* The operation that completes others, and its rank and place. */
   player *entering;
   const zp_trace_sig *entering_sig;

@@ -162,7 +162,7 @@ typedef struct zp_trace_cause {
 
 typedef struct zp_trace_verdict {
   int32_t world, errors;
-  zp_trace_cause *cause; /* [causes] */
+  zp_trace_cause *cause;           /* [causes] */
   int32_t causes, causes_cap, cut; /* cut: the search read only the next `cut` items of a rank */
   int64_t records, unjudged, mismatches, cycles, async_cycles;
   zp_trace_finding *finding; /* [findings] errors first, then warnings, each by record */

@@ -9,6 +9,7 @@ trace without an end mark.
 
 import os
 import random
+import sys
 
 ALL_REDUCE, REDUCE_SCATTER, ALL_GATHER, REDUCE, BROADCAST, BARRIER = 1, 2, 3, 4, 5, 9
 SEND, RECV = 10, 11
@@ -227,9 +228,24 @@ def make(seed, least, most):
         if world == 2 and dice.random() < 0.7:
             world = min(most, 6)
         program = build(dice, world)
-        if seed % 4 == 0 or deviate(dice, program, KINDS[seed // 4 % len(KINDS)] if seed % 4 == 1 else dice.choice(KINDS)):
+        kind = KINDS[seed // 4 % len(KINDS)] if seed % 4 == 1 else dice.choice(KINDS)
+        if seed % 4 == 0 or deviate(dice, program, kind):
             return program
     raise AssertionError(seed)
+
+
+def example(steps, world=4):
+    """All ranks, then ranks 2 and 3; in the last step rank 2 skips the operation of all."""
+    program = Program(world)
+    every, pair = program.group(range(world)), program.group([2, 3])
+    for step in range(steps):
+        for rank, events in enumerate(program.events):
+            events.append(("step", step))
+            if rank != 2 or step < steps - 1:
+                events.append(("op", every, (ALL_REDUCE, SUM, FP32, 4, -1), False, 2 * step))
+            if rank in (2, 3):
+                events.append(("op", pair, (ALL_GATHER, NONE, FP32, 8, -1), False, 2 * step + 1))
+    return program
 
 
 # ---- The simulator -------------------------------------------------------------------------------
@@ -378,3 +394,12 @@ def write(program, run, folder):
     for rank in range(program.world):
         with open(os.path.join(folder, f"rank-{rank}.zpt"), "wb") as file:
             file.write(encode(program, rank, run.traces[rank], run.ends[rank]))
+
+
+def main(folder, steps):
+    program = example(int(steps))
+    write(program, Run(program), folder)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
