@@ -83,18 +83,24 @@ static int32_t new_ranks(const plan *p, const option *o)
   return n;
 }
 
+/* Replays the windows with each option. In large runs there is only time for some of them: those that
+ * explain most come first. */
 static void evaluate(explain *x)
 {
-  for (int32_t i = 0; i < x->options; i++) {
-    option *o = &x->option[i];
-    o->left = INT32_MAX / 2;
-    if (x->spent > SPENT) continue;
-    zp_explain_apply(x, o);
-    judge_windows(x);
-    o->left = x->left;
-    o->done = x->done;
-    zp_explain_undo(x, o->n);
-  }
+  static const edit_kind order[] = {EDIT_REPLACE, EDIT_INSERT,      EDIT_END,       EDIT_REMOVE,
+                                    EDIT_ORDER,   EDIT_REPLACE_ALL, EDIT_ORDER_ALL, EDIT_LATER_ALL,
+                                    EDIT_LATER};
+  for (int32_t i = 0; i < x->options; i++) x->option[i].left = INT32_MAX / 2;
+  for (size_t k = 0; k < sizeof order / sizeof *order; k++)
+    for (int32_t i = 0; i < x->options && x->spent <= SPENT; i++) {
+      option *o = &x->option[i];
+      if (o->edit->kind != order[k]) continue;
+      zp_explain_apply(x, o);
+      judge_windows(x);
+      o->left = x->left;
+      o->done = x->done;
+      zp_explain_undo(x, o->n);
+    }
 }
 
 /* Which kind of deviation is the likeliest if nothing else decides. */

@@ -266,8 +266,45 @@ static int32_t before_wait(const track *t)
   return e->kind == EVENT_CALL_END || head ? e->of : t->pc;
 }
 
+typedef struct suspect {
+  int32_t rank, others;
+} suspect;
+
+static int by_others(const void *a, const void *b)
+{
+  const suspect *x = a, *y = b;
+  if (x->others != y->others) return x->others < y->others ? -1 : 1;
+  return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Moves the ranks of a cycle that are likely to deviate to the front: those that wait with few
+ * others, or of which an operation that nearly all have entered waits for few. */
+static void sort_cycle(explain *x, const trouble *c)
+{
+  int32_t *rank = x->cycle + c->first;
+  if (c->n <= RANKS) return;
+  suspect *s = zp_trace_grow(&x->j->failure, NULL, 0, (size_t)c->n, sizeof *s);
+  int32_t *others = x->low; /* not in use between searches */
+  for (int32_t i = 0; i < c->n; i++) others[rank[i]] = x->match[x->track[rank[i]].on].entered;
+  for (int32_t i = 0; i < c->n; i++) {
+    const int32_t m = x->track[rank[i]].on;
+    const team *t = &x->team[x->match[m].team];
+    const int32_t missing = t->members - x->match[m].entered;
+    if (missing > SIDE || x->index[x->world + m] < 0) continue;
+    x->index[x->world + m] = -1; /* seen */
+    for (int32_t q = 0; q < t->size; q++)
+      if (t->rank[q] >= 0 && !zp_explain_entered(x, m, q) && others[t->rank[q]] > missing)
+        others[t->rank[q]] = missing;
+  }
+  for (int32_t i = 0; i < c->n; i++) s[i] = (suspect){rank[i], others[rank[i]]};
+  qsort(s, (size_t)c->n, sizeof *s, by_others);
+  for (int32_t i = 0; i < c->n; i++) rank[i] = s[i].rank;
+  free(s);
+}
+
 static void add_cycle(explain *x, const trouble *c)
 {
+  sort_cycle(x, c);
   const int32_t n = c->n < RANKS ? c->n : RANKS;
   for (int32_t i = 0; i < n; i++) {
     const int32_t rank = x->cycle[c->first + i], at = before_wait(&x->track[rank]);

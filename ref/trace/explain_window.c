@@ -266,7 +266,7 @@ static int add_open(builder *b)
   if (j->entering == p && j->entered.g != NULL) {
     if (p->in_call && !calls++) b->call = b->n, add(b, EVENT_CALL, -1);
     event *e = add(b, EVENT_OP, p->reader.records - 1);
-    const int32_t link = p->past[(p->past_n - 1) & (p->past_cap - 1)];
+    const int32_t link = p->past_n == 0 ? -1 : p->past[(p->past_n - 1) & (p->past_cap - 1)];
     zp_trace_def d = {.sig = *j->entering_sig, .group = -1};
     if (link >= 0 && p->link[link].g == j->entered.g) d = p->known[link];
     fill(b, e, team_of(b->x, j->entered.g), j->entered.place, &d, &p->reader);
@@ -413,6 +413,7 @@ static void build(builder *b, int32_t rank)
   b->n = b->call = b->names = 0;
   b->step = b->p->step;
   if (b->p->reader.state == ZP_TRACE_MISSING) return;
+  zp_trace_keep_past(x->j, b->p);
   const int whole = add_open(b);
   t->head = b->n;
   fork_reader(x, &b->p->reader);

@@ -128,13 +128,17 @@ typedef struct membership {
   int32_t place;
 } membership;
 
+enum { ZP_TRACE_RECENT = 8 };
 typedef struct player {
   zp_trace_reader reader;
   member *group;            /* [groups] by the file's number */
   member *link;             /* [links] of definitions */
   zp_trace_def *known;      /* [links] the definitions themselves */
-  int32_t *past;            /* the last of its past_n operations, as links, and steps */
-  int64_t past_n, past_cap; /* number i is at [i & (past_cap - 1)] */
+  /* Its last operations, as links, and steps: the past, and after it the recent ones. Number i of
+   * past_n is at [i & (past_cap - 1)]. */
+  int32_t recent[ZP_TRACE_RECENT], recents;
+  int32_t *past;
+  int64_t past_n, past_cap;
   wait *wait;               /* [waits_cap], of which `waits` are live, in a list */
   int32_t waits, waits_cap, last_wait;
   int32_t edge; /* the wait that leads to the rank for which it waits: the first one that a known
@@ -296,14 +300,14 @@ void zp_trace_explain_free(judge *j);
 void zp_trace_explain_rest(judge *j);
 /* explain_text.c: a finding is the first cause. */
 void zp_trace_first_cause(judge *j, const zp_trace_finding *f);
-/* explain_past.c: makes room for another element of the rank's past. */
-void zp_trace_grow_past(judge *j, player *p);
+/* explain_past.c: moves the rank's recent operations to its past. */
+void zp_trace_keep_past(judge *j, player *p);
 enum { ZP_TRACE_PAST_STEP = -2, ZP_TRACE_PAST_UNKNOWN = -1 };
 /* Notes an operation, by its link, or a step. */
 static inline void zp_trace_note_past(judge *j, player *p, int32_t link)
 {
-  if (p->past_n == p->past_cap && p->past_cap < j->past_most) zp_trace_grow_past(j, p);
-  p->past[p->past_n++ & (p->past_cap - 1)] = link;
+  if (p->recents == ZP_TRACE_RECENT) zp_trace_keep_past(j, p);
+  p->recent[p->recents++] = link;
 }
 /* lag.c: notes that `late` places of w's group never enter the operation that rank `by` waits
  * for. */
