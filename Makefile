@@ -445,7 +445,7 @@ include cuda/cli/cli.mk
 include cuda/gpu/gpu.mk
 include cuda/norm/norm.mk cuda/binding/binding.mk
 include conformance/recorder/recorder.mk
-include tests/lint/lint.mk ref/binding/binding.mk
+include tests/lint/lint.mk ref/binding/binding.mk tests/ref/trace/trace.mk
 
 # ---- Conformance ---------------------------------------------------------------------------------
 
@@ -515,21 +515,6 @@ conformance-mutants: all $(SIMDEV_COMMAND) ## find each historic bug (ACCEPT=1: 
 	  $(if $(ACCEPT),--seed 1 --out conformance/mutants.json,--seed $(CONFORMANCE_SEED))
 	$(WITH_LIBRARIES) ZEROPROOF=$(COMMAND) \
 	  python3 -B conformance/judge/mutants.py --jobs $(JOBS) --distinct
-
-.PHONY: trace-bench
-trace-bench: ## measure `trace check`: rate, memory (RANKS=1000, tens; RECORDS=100000; DIR=…)
-	@$(call need,$(PACKAGES_RUN) python3)
-	@$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/drivers/trace/trace_gen_driver
-	@ZP_BUILD=$(BUILD) SAN=$(SAN) python3 -B tests/bench/trace_bench.py \
-	  $(if $(RANKS),--ranks $(RANKS)) $(if $(RECORDS),--records $(RECORDS)) $(if $(DIR),--dir '$(DIR)')
-	@ZP_BUILD=$(BUILD) python3 -B tests/bench/trace_shapes.py
-
-.PHONY: trace-cause
-trace-cause: ## score the causes that `trace check` names (SEEDS=A-B of 2 to 6 ranks, LARGE=A-B)
-	@$(call need,$(PACKAGES_RUN) python3)
-	@$(MAKE) --no-print-directory -j$(JOBS) all
-	@ZP_BUILD=$(BUILD) python3 -B tests/ref/trace/cause_score.py \
-	  --seeds $(or $(SEEDS),1000000-1001999) --large $(or $(LARGE),2000000-2000999)
 
 .PHONY: memory-bench
 memory-bench: ## measure the peak memory of every command after 1,000 and 10,000 steps or cases

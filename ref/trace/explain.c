@@ -87,9 +87,9 @@ static int32_t new_ranks(const plan *p, const option *o)
  * explain most come first. */
 static void evaluate(explain *x)
 {
-  static const edit_kind order[] = {EDIT_REPLACE, EDIT_INSERT,      EDIT_END,       EDIT_REMOVE,
-                                    EDIT_ORDER,   EDIT_REPLACE_ALL, EDIT_ORDER_ALL, EDIT_LATER_ALL,
-                                    EDIT_LATER};
+  static const edit_kind order[] = {EDIT_REPLACE,   EDIT_INSERT,    EDIT_END,
+                                    EDIT_REMOVE,    EDIT_ORDER,     EDIT_REPLACE_ALL,
+                                    EDIT_ORDER_ALL, EDIT_LATER_ALL, EDIT_LATER};
   for (int32_t i = 0; i < x->options; i++) x->option[i].left = INT32_MAX / 2;
   for (size_t k = 0; k < sizeof order / sizeof *order; k++)
     for (int32_t i = 0; i < x->options && x->spent <= SPENT; i++) {
@@ -111,9 +111,9 @@ static int32_t preference(const explain *x, const option *o)
   case EDIT_REPLACE: return e->was.op == e->what.sig.op ? 6 : 2;
   case EDIT_REPLACE_ALL: return e->was.op == e->what.sig.op ? 5 : 1;
   case EDIT_ORDER: return 4;
-  case EDIT_ORDER_ALL: return 4;
+  case EDIT_ORDER_ALL: return 2;
   case EDIT_LATER:
-  case EDIT_LATER_ALL: return 3;
+  case EDIT_LATER_ALL: return 2;
   case EDIT_INSERT: return 3;
   case EDIT_END: return x->track[e->rank].ending == END_NORMAL ? 2 : 4;
   default: return 0;

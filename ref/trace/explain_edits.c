@@ -37,7 +37,7 @@ static void add_option(explain *x, const edit *e, int32_t n)
 /* ---- Edits of one rank ----------------------------------------------------------------------- */
 
 /* The place of a rank in the team of a match, or -1. */
-static int32_t place_of(const explain *x, int32_t m, int32_t rank)
+static int32_t position_of(const explain *x, int32_t m, int32_t rank)
 {
   const team *t = &x->team[x->match[m].team];
   for (int32_t q = 0; q < t->size; q++)
@@ -62,7 +62,7 @@ static event expected(const explain *x, int32_t m, int32_t place, const zp_trace
 static edit insertion(const explain *x, int32_t rank, int32_t at, int32_t m)
 {
   edit e = {.kind = EDIT_INSERT, .rank = rank, .at = at, .match = m};
-  e.what = expected(x, m, place_of(x, m, rank), &x->match[m].sig);
+  e.what = expected(x, m, position_of(x, m, rank), &x->match[m].sig);
   return e;
 }
 
@@ -317,7 +317,7 @@ static void add_cycle(explain *x, const trouble *c)
       for (int32_t w = from < 0 ? other->pc : from; w <= other->pc; w++) {
         const int32_t m = from < 0 ? other->on : other->match[w] - 1;
         if (k == i || m < 0 || (from >= 0 && other->event[w].kind != EVENT_OP)) continue;
-        const int32_t place = place_of(x, m, rank);
+        const int32_t place = position_of(x, m, rank);
         if (place < 0 || zp_explain_complete(x, m) || zp_explain_entered(x, m, place)) continue;
         const edit e = insertion(x, rank, at, m);
         add_option(x, &e, 1);

@@ -5,7 +5,7 @@
 
 #include "explain.h"
 
-/* ---- Symbols: the upper half tells groups apart, the lower one only their sizes ---------------- */
+/* ---- Symbols: the upper half distinguishes groups, the lower one only their sizes ---------------- */
 
 static uint64_t mix(uint64_t v)
 {

@@ -159,7 +159,7 @@ static int32_t pair_of(explain *x, int32_t parent, int32_t from, int32_t to)
 /* The team that an item of a window defines, and the place of the rank; -1: it is not judged. */
 static int32_t join(explain *x, const zp_trace_item *item, int32_t rank, int32_t *place)
 {
-  *place = item->place >= 0 ? item->place : zp_trace_listed_place(item, rank);
+  *place = item->place >= 0 ? item->place : zp_trace_listed_position(item, rank);
   if (item->size == 0 || item->size > x->world || *place < 0 || *place >= item->size) return -1;
   const group *g = zp_trace_find_group(x->j, item->name);
   int32_t at;

@@ -131,15 +131,15 @@ typedef struct membership {
 enum { ZP_TRACE_RECENT = 8 };
 typedef struct player {
   zp_trace_reader reader;
-  member *group;            /* [groups] by the file's number */
-  member *link;             /* [links] of definitions */
-  zp_trace_def *known;      /* [links] the definitions themselves */
+  member *group;       /* [groups] by the file's number */
+  member *link;        /* [links] of definitions */
+  zp_trace_def *known; /* [links] the definitions themselves */
   /* Its last operations, as links, and steps: the past, and after it the recent ones. Number i of
    * past_n is at [i & (past_cap - 1)]. */
   int32_t recent[ZP_TRACE_RECENT], recents;
   int32_t *past;
   int64_t past_n, past_cap;
-  wait *wait;               /* [waits_cap], of which `waits` are live, in a list */
+  wait *wait; /* [waits_cap], of which `waits` are live, in a list */
   int32_t waits, waits_cap, last_wait;
   int32_t edge; /* the wait that leads to the rank for which it waits: the first one that a known
                    rank can end. No rank ends those before it. -1: none */
@@ -260,12 +260,12 @@ int zp_trace_is_open(const group *g, int64_t i);
 
 /* Whether operations agree in all arguments that are known. */
 int zp_trace_same(const zp_trace_sig *a, const zp_trace_sig *b);
-/* The group with a key; the pair of two places of a group. NULL: there is none. */
+/* The group with a key; the pair of two places of a group. NULL: it does not exist. */
 group *zp_trace_find_group(judge *j, const char *key);
 group *zp_trace_find_pair(judge *j, const group *parent, int32_t from, int32_t to);
 /* The rank at a place of a group that an item defines, or -1; the place of a rank, or -1. */
 int32_t zp_trace_listed_rank(const zp_trace_item *item, int32_t place);
-int32_t zp_trace_listed_place(const zp_trace_item *item, int32_t rank);
+int32_t zp_trace_listed_position(const zp_trace_item *item, int32_t rank);
 
 /* waits.c: the rank waits for the last operation of m that it entered. */
 void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, int32_t async, int32_t link);

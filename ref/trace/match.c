@@ -170,7 +170,7 @@ int32_t zp_trace_listed_rank(const zp_trace_item *item, int32_t place)
   return -1;
 }
 
-int32_t zp_trace_listed_place(const zp_trace_item *item, int32_t rank)
+int32_t zp_trace_listed_position(const zp_trace_item *item, int32_t rank)
 {
   int32_t place = 0;
   for (int32_t i = 0; i < item->runs; i++) {
@@ -262,7 +262,7 @@ void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
   const int32_t me = p->reader.rank;
   member *m = numbered(p, item->number);
   if (m == NULL) return; /* its operations are not judged */
-  const int32_t place = item->place >= 0 ? item->place : zp_trace_listed_place(item, me);
+  const int32_t place = item->place >= 0 ? item->place : zp_trace_listed_position(item, me);
   if (item->size == 0 || !is_valid_group(j, p, item)) return;
   if (place < 0 || place >= item->size) return;
   if (j->cap == 0) grow_table(j);

@@ -192,9 +192,7 @@ def deviate(dice, program, kind):
     event = events[at]
     if kind == "skip":
         unit = event[4]
-        program.events[rank] = [
-            e for i, e in enumerate(events) if i != at and e != ("wait", unit)
-        ]
+        program.events[rank] = [e for i, e in enumerate(events) if i != at and e != ("wait", unit)]
     elif kind == "order":
         later = [i for i in ops if i > at]
         if not later or events[later[0]][1:3] == event[1:3]:

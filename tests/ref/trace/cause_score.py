@@ -1,11 +1,11 @@
 """Scores the first sentence of zeroproof trace check on random programs with one planted deviation.
 
-python3 tests/ref/trace/cause_score.py [--seeds A-B] [--large A-B] prints a table; `make trace-cause`
-runs it on seeds that no development used. --seeds: programs of 2 to 6 ranks, judged by a brute-force
-oracle that lists all explanations by a single edit (cause_oracle.py). If there is only one rank whose
-edit explains the traces, the first cause must name it, with a kind that the oracle found; otherwise
-the causes must name all of these ranks. --large: programs of 7 to 16 ranks; the planted rank must be
-named first. Every fourth program is correct: no error may be reported.
+python3 tests/ref/trace/cause_score.py [--seeds A-B] [--large A-B] prints a table; `make
+trace-cause` runs it on seeds that no development used. --seeds: programs of 2 to 6 ranks, judged by
+a brute-force oracle that lists all explanations by a single edit (cause_oracle.py). If there is
+only one rank whose edit explains the traces, the first cause must name it, with a kind that the
+oracle found; otherwise the causes must name all of these ranks. --large: programs of 7 to 16 ranks;
+the planted rank must be named first. Every fourth program is correct: no error may be reported.
 Exit codes: 0 if the rates are met; 1 if not (--exact: if one case fails); 2 for invalid input.
 """
 
@@ -109,7 +109,7 @@ class Score:
             self.count["ambiguous all"] += named >= set(found)
             self.count["ambiguous first"] += bool(causes) and causes[0]["ranks"] == [rank]
             if not named >= set(found):
-                self.fail(seed, program, f"not all are named that the oracle finds: {found}", verdict)
+                self.fail(seed, program, f"not all are named of {found}", verdict)
 
     def table(self):
         n = self.count

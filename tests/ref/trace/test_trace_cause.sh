@@ -1,6 +1,6 @@
-# The first sentence of zeroproof trace check names the culprit: an example, and random programs with
-# one planted deviation, judged by a brute-force oracle. The seeds are fixed; `make trace-cause`
-# takes others.
+# The first sentence of zeroproof trace check names the culprit: an example, and random programs
+# with one planted deviation, judged by a brute-force oracle. The seeds are fixed;
+# `make trace-cause` takes others.
 # inputs: build/zeroproof tests/fixtures/lib.sh tests/ref/trace/cause_*.py
 . tests/fixtures/lib.sh
 example() { # example NAME STEPS LINE...: the first lines
