@@ -83,8 +83,8 @@ static int32_t new_ranks(const plan *p, const option *o)
   return n;
 }
 
-/* Replays the windows with each option. In large runs there is only time for some of them: those that
- * explain most come first. */
+/* Replays the windows with each option. In large runs there is only time for some of them: those
+ * that explain most come first. */
 static void evaluate(explain *x)
 {
   static const edit_kind order[] = {EDIT_REPLACE,   EDIT_INSERT,    EDIT_END,
@@ -276,7 +276,8 @@ static int includes(const plan *p, const plan *q)
   return 1;
 }
 
-/* Of the plans that are as cheap as the first, keeps one for each set of ranks. Returns how many. */
+/* Of the plans that are as cheap as the first, keeps one for each set of ranks. Returns how
+ * many. */
 static int32_t keep_distinct(plan **sorted, int32_t n)
 {
   int32_t kept = 0;

@@ -5,7 +5,7 @@
 
 #include "explain.h"
 
-/* ---- Symbols: the upper half distinguishes groups, the lower one only their sizes ---------------- */
+/* ---- Symbols: the upper half distinguishes groups, the lower one their sizes ------------------ */
 
 static uint64_t mix(uint64_t v)
 {
@@ -51,18 +51,11 @@ uint64_t zp_explain_event_symbol(const explain *x, const event *e)
   return zp_explain_symbol(group, t->size, &sig);
 }
 
-void zp_trace_keep_past(judge *j, player *p)
+void zp_trace_grow_past(judge *j, player *p)
 {
-  for (int32_t i = 0; i < p->recents; i++) {
-    if (p->past_n == p->past_cap && p->past_cap < j->past_most) {
-      const int64_t n = p->past_cap ? 2 * p->past_cap : 2 * ZP_TRACE_RECENT;
-      p->past =
-          zp_trace_grow(&j->failure, p->past, (size_t)p->past_cap, (size_t)n, sizeof *p->past);
-      p->past_cap = n;
-    }
-    p->past[p->past_n++ & (p->past_cap - 1)] = p->recent[i];
-  }
-  p->recents = 0;
+  const int64_t n = p->past_cap ? 2 * p->past_cap : 16;
+  p->past = zp_trace_grow(&j->failure, p->past, (size_t)p->past_cap, (size_t)n, sizeof *p->past);
+  p->past_cap = n;
 }
 
 /* ---- The sequence of a rank ------------------------------------------------------------------ */

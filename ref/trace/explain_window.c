@@ -227,7 +227,7 @@ static void fill(builder *b, event *e, int32_t at, int32_t place, const zp_trace
 /* The definition of an operation that is not complete. */
 static zp_trace_def def_of(const player *p, const wait *w)
 {
-  if (w->link >= 0) return p->known[w->link];
+  if (w->link != ZP_TRACE_NO_LINK) return p->known[w->link];
   const inst *i = zp_trace_inst(w->g, w->i);
   const zp_trace_def d = {.sig = i->n_odd > 0 && i->odd_first == p->reader.rank ? i->odd : i->sig,
                           .group = -1};
@@ -413,7 +413,6 @@ static void build(builder *b, int32_t rank)
   b->n = b->call = b->names = 0;
   b->step = b->p->step;
   if (b->p->reader.state == ZP_TRACE_MISSING) return;
-  zp_trace_keep_past(x->j, b->p);
   const int whole = add_open(b);
   t->head = b->n;
   fork_reader(x, &b->p->reader);

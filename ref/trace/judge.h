@@ -101,11 +101,11 @@ typedef struct wait {
   int64_t i;
   zp_trace_at at;
   int32_t place;
-  int32_t link;        /* of its definition; -1: it has none */
   uint8_t async, live; /* live 0: it is detached, or has ended */
-  uint32_t seq;        /* its position among the waits that the rank began */
-  int32_t prev, next;  /* of the rank's waits; -1 */
-  int32_t later;       /* the rank's next wait in the group, after the last one the first */
+  uint16_t link; /* of its definition; ZP_TRACE_NO_LINK: it has none, or the number is larger */
+  uint32_t seq;  /* its position among the waits that the rank began */
+  int32_t prev, next; /* of the rank's waits; -1 */
+  int32_t later;      /* the rank's next wait in the group, after the last one the first */
 } wait;
 
 /* A receive from any source, until the trace records the source. */
@@ -128,18 +128,12 @@ typedef struct membership {
   int32_t place;
 } membership;
 
-enum { ZP_TRACE_RECENT = 8 };
 typedef struct player {
   zp_trace_reader reader;
   member *group;       /* [groups] by the file's number */
   member *link;        /* [links] of definitions */
   zp_trace_def *known; /* [links] the definitions themselves */
-  /* Its last operations, as links, and steps: the past, and after it the recent ones. Number i of
-   * past_n is at [i & (past_cap - 1)]. */
-  int32_t recent[ZP_TRACE_RECENT], recents;
-  int32_t *past;
-  int64_t past_n, past_cap;
-  wait *wait; /* [waits_cap], of which `waits` are live, in a list */
+  wait *wait;          /* [waits_cap], of which `waits` are live, in a list */
   int32_t waits, waits_cap, last_wait;
   int32_t edge; /* the wait that leads to the rank for which it waits: the first one that a known
                    rank can end. No rank ends those before it. -1: none */
@@ -158,6 +152,10 @@ typedef struct player {
   int32_t in_call, blocked, behind, next;
   int32_t gone;              /* its trace has ended, and it waits for nothing */
   int64_t step, joins, mark; /* step: -1 before the first one */
+  /* Its last operations, as links, and steps. Number i of past_n is at
+   * [i & (past_cap - 1)]. */
+  int32_t *past;
+  int64_t past_n, past_cap;
 } player;
 
 typedef struct slot {   /* in the table of groups */
@@ -300,14 +298,15 @@ void zp_trace_explain_free(judge *j);
 void zp_trace_explain_rest(judge *j);
 /* explain_text.c: a finding is the first cause. */
 void zp_trace_first_cause(judge *j, const zp_trace_finding *f);
-/* explain_past.c: moves the rank's recent operations to its past. */
-void zp_trace_keep_past(judge *j, player *p);
+/* explain_past.c: makes room for more of the rank's past. */
+void zp_trace_grow_past(judge *j, player *p);
+enum { ZP_TRACE_NO_LINK = UINT16_MAX };
 enum { ZP_TRACE_PAST_STEP = -2, ZP_TRACE_PAST_UNKNOWN = -1 };
 /* Notes an operation, by its link, or a step. */
 static inline void zp_trace_note_past(judge *j, player *p, int32_t link)
 {
-  if (p->recents == ZP_TRACE_RECENT) zp_trace_keep_past(j, p);
-  p->recent[p->recents++] = link;
+  if (p->past_n == p->past_cap && p->past_cap < j->past_most) zp_trace_grow_past(j, p);
+  p->past[p->past_n++ & (p->past_cap - 1)] = link;
 }
 /* lag.c: notes that `late` places of w's group never enter the operation that rank `by` waits
  * for. */

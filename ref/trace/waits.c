@@ -98,12 +98,13 @@ void zp_trace_add_wait(judge *j, player *p, member m, zp_trace_at at, int32_t as
 {
   group *g = m.g;
   const int32_t w = new_wait(p), last = g->last_wait[m.place] - 1;
-  p->wait[w] = (wait){.g = g,
-                      .i = g->pos[m.place] - 1,
-                      .at = at,
-                      .place = m.place,
-                      .link = link,
-                      .async = async != 0};
+  p->wait[w] =
+      (wait){.g = g,
+             .i = g->pos[m.place] - 1,
+             .at = at,
+             .place = m.place,
+             .link = link < 0 || link > ZP_TRACE_NO_LINK ? ZP_TRACE_NO_LINK : (uint16_t)link,
+             .async = async != 0};
   /* a ring: the last element's `later` is the first */
   p->wait[w].later = last < 0 ? w : p->wait[last].later;
   if (last >= 0) p->wait[last].later = w;
