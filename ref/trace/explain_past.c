@@ -5,7 +5,7 @@
 
 #include "explain.h"
 
-/* ---- Symbols: the upper half distinguishes groups, the lower one their sizes ------------------ */
+/* ---- Symbols: the upper half distinguishes groups, the lower one their sizes ---- */
 
 static uint64_t mix(uint64_t v)
 {
@@ -198,12 +198,15 @@ static int32_t gain_of_others(explain *x, const change *c)
   return n == 0 ? 0 : 4 * sum / n;
 }
 
-/* Whether a rank and one that waits for it both have an end mark: then the rank did not end early,
- * it entered fewer operations. */
+/* Whether a rank did not end early, but entered fewer operations: a rank that waits for it, or most
+ * ranks, have an end mark, too. */
 static int end_is_normal(const explain *x, const edit *e)
 {
   const team *t = &x->team[x->match[e->match].team];
+  int32_t marks = 0;
   if (x->track[e->rank].ending != END_NORMAL) return 0;
+  for (int32_t r = 0; r < x->world; r++) marks += x->track[r].mark;
+  if (2 * marks > x->world) return 1;
   for (int32_t q = 0; q < t->size; q++)
     if (t->rank[q] >= 0 && zp_explain_entered(x, e->match, q) && x->track[t->rank[q]].mark)
       return 1;

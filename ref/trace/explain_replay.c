@@ -190,7 +190,7 @@ static void find_ended(explain *x)
   }
 }
 
-/* ---- Cycles: strongly connected components of ranks and the operations they wait for ---------- */
+/* ---- Cycles: strongly connected components of ranks and the operations they wait for ---- */
 
 /* The next node for which node v waits, or -1. A rank waits for operations, and an operation for
  * the ranks that have not entered it. */
