@@ -221,7 +221,7 @@ int32_t zp_explain_support(explain *x, edit *e)
   c.past = x->past[0];
   c.at = index_of(x, e->rank, e->at, head);
   e->before = e->at;
-  if (e->kind == EDIT_END) return end_is_normal(x, e) ? 0 : 32;
+  if (e->kind == EDIT_END) return end_is_normal(x, e) ? -8 : 32;
   if (e->kind >= EDIT_ORDER && e->kind <= EDIT_LATER_ALL)
     c.moved = index_of(x, e->rank, e->from, head);
   int32_t most = INT32_MIN;
