@@ -64,12 +64,12 @@ static json_t *causes(const zp_trace_verdict *v)
     for (int32_t k = 0; k < c->n_ranks; k++)
       json_array_append_new(ranks, json_integer(c->ranks[k]));
     json_array_append_new(
-        list,
-        json_pack("{s:i, s:s, s:b, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:s}", "cause", (int)c->cause,
-                  "kind", c->kind, "equally_likely", (int)c->equally_likely, "rank",
-                  c->n_ranks > 0 ? (int)c->ranks[0] : -1, "ranks", ranks, "step",
-                  (json_int_t)c->step, "record", (json_int_t)c->record, "op", text_or_null(c->op),
-                  "group", text_or_null(c->group), "site", text_or_null(c->site), "text", c->text));
+        list, json_pack("{s:i, s:s, s:b, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:s}", "cause",
+                        (int)c->cause, "kind", c->kind, "equally_likely", (int)c->equally_likely,
+                        "rank", c->n_ranks > 0 ? (int)c->ranks[0] : -1, "ranks", ranks, "step",
+                        (json_int_t)c->step, "record", (json_int_t)c->record, "op",
+                        text_or_null(c->op), "group", text_or_null(c->group), "site",
+                        text_or_null(c->site), "phase", text_or_null(c->phase), "text", c->text));
   }
   return list;
 }
@@ -100,7 +100,21 @@ static void print_json(const zp_trace_verdict *v)
   json_decref(all);
 }
 
-/* "step 3: either ..., or ...": the causes of one number, from i on. Returns the next one. */
+static int same_moment(const zp_trace_cause *a, const zp_trace_cause *b)
+{
+  return a->step == b->step && strcmp(a->phase ? a->phase : "", b->phase ? b->phase : "") == 0;
+}
+
+/* "step 3, backward: " */
+static void print_moment(const zp_trace_cause *c)
+{
+  if (c->step >= 0) printf("step %" PRId64, c->step);
+  if (c->phase != NULL) printf("%s%s", c->step >= 0 ? ", " : "", c->phase);
+  if (c->step >= 0 || c->phase != NULL) printf(": ");
+}
+
+/* "step 3, backward: either ..., or ...": the causes of one number, from i on. Returns the next
+ * one. */
 static int32_t print_cause(const zp_trace_verdict *v, int32_t i)
 {
   int32_t end = i + 1;
@@ -109,8 +123,7 @@ static int32_t print_cause(const zp_trace_verdict *v, int32_t i)
   for (int32_t k = i; k < end; k++) {
     const zp_trace_cause *c = &v->cause[k];
     if (k > i) printf(",\nor ");
-    if (c->step >= 0 && (k == i || c->step != v->cause[k - 1].step))
-      printf("step %" PRId64 ": ", c->step);
+    if (k == i || !same_moment(c, &v->cause[k - 1])) print_moment(c);
     if (k == i && end > i + 1) printf("either ");
     printf("%s", c->text);
   }

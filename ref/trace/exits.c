@@ -27,8 +27,7 @@ static int by_kind_and_rank(const void *a, const void *b)
   return kind != 0 ? kind : x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* "exit status 3", "an exception (ValueError), exit status 1" */
-static const char *how_text(const zp_trace_exit *e, char *text, size_t cap)
+const char *zp_trace_exit_text(const zp_trace_exit *e, char *text, size_t cap)
 {
   if (e->how == ZP_TRACE_STATUS) snprintf(text, cap, "exit status %d", (int)e->status);
   else
@@ -39,7 +38,7 @@ static const char *how_text(const zp_trace_exit *e, char *text, size_t cap)
 
 static void report(judge *j, const exited *e, int32_t n)
 {
-  char who[ZP_TRACE_RANKS], how[128], where[ZP_TRACE_AT];
+  char who[ZP_TRACE_RANKS], how[ZP_TRACE_EXIT_TEXT], where[ZP_TRACE_AT];
   int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)n, sizeof *rank);
   const player *first = &j->p[e->rank];
   for (int32_t k = 0; k < n; k++) {
@@ -50,7 +49,7 @@ static void report(judge *j, const exited *e, int32_t n)
   const zp_trace_at at = {first->reader.records, first->step};
   zp_trace_at_text(at, where);
   zp_trace_ranks(rank, n, who);
-  how_text(e->exit, how, sizeof how);
+  zp_trace_exit_text(e->exit, how, sizeof how);
   if (n == 1)
     zp_trace_add_finding(j, "exit", rank[0], at.record, e->warning, "%s ended with %s at its %s",
                          who, how, where);

@@ -175,8 +175,9 @@ static option best_option(explain *x, const plan *p)
   return best;
 }
 
-static void add_to_plan(plan *p, const option *o)
+static void add_to_plan(const explain *x, plan *p, const option *o)
 {
+  if (o->edit->kind == EDIT_END && x->track[o->edit->rank].ending == END_EXIT) p->exits++;
   p->ranks += new_ranks(p, o);
   p->edits += o->n;
   p->left = o->left;
@@ -192,7 +193,7 @@ static void complete_plan(explain *x, plan *p)
     const option o = best_option(x, p);
     if (o.n == 0) break;
     zp_explain_apply(x, &o);
-    add_to_plan(p, &o);
+    add_to_plan(x, p, &o);
   }
   /* the same rank deviates again and again: the rest of the windows is more of that */
   if (p->n == EXPLAIN_EDITS && p->ranks == 1) p->left = 0;
@@ -252,7 +253,7 @@ static int32_t first_plans(explain *x, plan *p)
     }
     if (k == n) n++;
     p[k] = (plan){.support = support};
-    add_to_plan(&p[k], o);
+    add_to_plan(x, &p[k], o);
   }
   return n;
 }
@@ -263,6 +264,7 @@ static int by_cost(const void *a, const void *b)
   const int32_t cost_p = p->ranks + p->left, cost_q = q->ranks + q->left;
   if (cost_p != cost_q) return cost_p < cost_q ? -1 : 1;
   if (p->edits != q->edits) return p->edits < q->edits ? -1 : 1;
+  if (p->exits != q->exits) return p->exits > q->exits ? -1 : 1;
   if (p->n != q->n) return p->n < q->n ? -1 : 1;
   if (p->support != q->support) return p->support > q->support ? -1 : 1;
   return p->option[0].edit->rank - q->option[0].edit->rank;
@@ -281,10 +283,11 @@ static int includes(const plan *p, const plan *q)
 static int32_t keep_distinct(plan **sorted, int32_t n)
 {
   int32_t kept = 0;
-  const int32_t cost = sorted[0]->ranks + sorted[0]->left, edits = sorted[0]->edits;
+  const plan *best = sorted[0];
+  const int32_t cost = best->ranks + best->left;
   for (int32_t k = 0; k < n; k++) {
     plan *p = sorted[k];
-    int same = p->ranks + p->left != cost || p->edits != edits;
+    int same = p->ranks + p->left != cost || p->edits != best->edits || p->exits != best->exits;
     for (int32_t i = 0; i < kept && !same; i++)
       same = includes(p, sorted[i]) && includes(sorted[i], p);
     if (!same) sorted[kept++] = p;
@@ -343,7 +346,7 @@ void zp_trace_explain(judge *j)
 
 static int is_consequence(const judge *j, const zp_trace_finding *f)
 {
-  static const char *const kinds[] = {"mismatch", "behind", "ahead", "short", "cycle"};
+  static const char *const kinds[] = {"mismatch", "behind", "ahead", "short", "cycle", "exit"};
   if (j->until == NULL || f->rank < 0 || f->rank >= j->world || f->record > j->until[f->rank])
     return 0;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -351,12 +354,26 @@ static int is_consequence(const judge *j, const zp_trace_finding *f)
   return 0;
 }
 
+/* Whether the causes say already how these ranks ended. */
+static int is_said(const zp_trace_verdict *v, const zp_trace_finding *f)
+{
+  int32_t said = 0;
+  if (strcmp(f->kind, "exit") != 0) return 0;
+  for (int32_t i = 0; i < v->causes; i++) {
+    const zp_trace_cause *c = &v->cause[i];
+    if (strcmp(c->kind, "exit") != 0) continue;
+    for (int32_t k = 0; k < c->n_ranks; k++)
+      for (int32_t q = 0; q < f->n_ranks; q++) said += c->ranks[k] == f->ranks[q];
+  }
+  return f->n_ranks > 0 && said >= f->n_ranks;
+}
+
 void zp_trace_explain_rest(judge *j)
 {
   zp_trace_verdict *v = j->verdict;
   if (v->errors == 0) return;
   for (int32_t i = 0; i < v->findings; i++)
-    v->finding[i].consequence = is_consequence(j, &v->finding[i]);
+    v->finding[i].consequence = is_said(v, &v->finding[i]) ? -1 : is_consequence(j, &v->finding[i]);
   for (int32_t i = 0; i < v->findings; i++) {
     zp_trace_finding *f = &v->finding[i];
     const int first = v->causes == 0 || strcmp(f->kind, "missing") == 0;

@@ -22,8 +22,8 @@ typedef struct event {
   int32_t team, place; /* of an operation */
   int32_t of;          /* of a wait or the end of a call: the event of the operation or call; -1 */
   zp_trace_sig sig;
-  zp_trace_at at; /* record -1: inserted */
-  const char *site;
+  zp_trace_at at;           /* record -1: inserted */
+  const char *site, *phase; /* NULL: unknown */
 } event;
 
 /* How a window ends. */
@@ -41,6 +41,7 @@ typedef struct track { /* the window of a rank */
   int32_t *match;  /* [n] of an operation: 1 + its match; 0: not entered; -1: matches nothing */
   int32_t pc, on;  /* the next event; the match for which the rank waits */
   uint8_t state, in_call, ending, mark; /* mark: the trace has an end mark */
+  zp_trace_exit exit;
 } track;
 enum { TRACK_RUNS, TRACK_WAITS, TRACK_DONE };
 
@@ -103,6 +104,7 @@ typedef struct option { /* edits of one kind, one for each rank of a set */
 typedef struct plan {
   option option[EXPLAIN_EDITS];
   int32_t n, ranks, edits, left, support;
+  int32_t exits; /* ends of processes that failed: these are known deviations */
 } plan;
 
 typedef struct explain_block {

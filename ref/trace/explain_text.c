@@ -150,7 +150,7 @@ static void put_waiting(explain *x, text *t, const option *o)
   if (n == 0) return;
   put(t, "; ");
   put_who(t, rank, n);
-  if (zp_explain_complete(x, o->edit->match)) put(t, " entered the first");
+  if (zp_explain_complete(x, o->edit->match)) put(t, " entered it");
   else put(t, n == 1 ? " is waiting for it" : " are waiting for it");
 }
 
@@ -263,7 +263,12 @@ static const char *say_end(explain *x, text *t, const option *o, const event *th
     if (mine->event[i].at.record >= records) records = mine->event[i].at.record + 1;
   if (mine->ending == END_NORMAL || mine->ending == END_EXIT) {
     kind = "exit";
-    put(t, " ended after %" PRId64 " record%s", records, records == 1 ? "" : "s");
+    put(t, " ended");
+    if (mine->ending == END_EXIT) {
+      char how[ZP_TRACE_EXIT_TEXT];
+      put(t, " with %s,", zp_trace_exit_text(&mine->exit, how, sizeof how));
+    }
+    put(t, " after %" PRId64 " record%s", records, records == 1 ? "" : "s");
   } else if (mine->ending == END_DAMAGED) {
     kind = "damaged";
     put(t, " %s damaged after %" PRId64 " record%s", has, records, records == 1 ? "" : "s");
@@ -347,6 +352,8 @@ static void report(explain *x, const option *o, int32_t number, int32_t equally,
   c->group = copy(j, name_of(x, shown->team));
   const char *site = e->kind == EDIT_INSERT ? (theirs ? theirs->site : NULL) : shown->site;
   if (site != NULL) c->site = copy(j, site);
+  const char *phase = e->kind == EDIT_INSERT ? (theirs ? theirs->phase : NULL) : shown->phase;
+  if (phase != NULL) c->phase = copy(j, phase);
   c->step = theirs != NULL && (e->kind == EDIT_INSERT || e->kind == EDIT_END) ? theirs->at.step
                                                                               : shown->at.step;
 }

@@ -12,27 +12,6 @@ enum { EVENTS = 1 << 19, LEAST = 8, MOST = 4096, MEMBERS = 1 << 22 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-/* What the traces say beyond operations. Traces do not have it yet. */
-static inline const char *site_of(const zp_trace_reader *r, const zp_trace_def *d)
-{
-  (void)r;
-  (void)d;
-  return "";
-}
-
-static inline const char *label_of(const zp_trace_reader *r, int32_t group)
-{
-  (void)r;
-  (void)group;
-  return "";
-}
-
-static inline int exited(const zp_trace_reader *r)
-{
-  (void)r;
-  return 0;
-}
-
 /* The one copy of a text; NULL if it is empty. */
 static const char *intern(explain *x, const char *text)
 {
@@ -216,12 +195,13 @@ static void fill(builder *b, event *e, int32_t at, int32_t place, const zp_trace
   explain *x = b->x;
   e->sig = d->sig;
   e->async = (d->sig.flags & ZP_TRACE_ASYNC) != 0;
-  e->site = intern(x, site_of(r, d));
+  e->site = intern(x, zp_trace_text(r, &r->sites, d->site));
+  e->phase = intern(x, zp_trace_text(r, &r->phases, d->phase));
   e->team = at;
   e->place = place;
   if (at < 0 || d->group < 0) return;
   team *t = &x->team[x->team[at].parent < 0 ? at : x->team[at].parent];
-  if (t->label == NULL) t->label = intern(x, label_of(r, d->group));
+  if (t->label == NULL) t->label = intern(x, zp_trace_text(r, &r->labels, d->group));
 }
 
 /* The definition of an operation that is not complete. */
@@ -277,6 +257,14 @@ static int add_open(builder *b)
   return all == n;
 }
 
+static void copy_texts(explain *x, zp_trace_texts *to, const zp_trace_texts *from)
+{
+  if (from->n == 0) return;
+  *to = (zp_trace_texts){.n = from->n, .cap = from->n};
+  to->at = zp_trace_grow(&x->j->failure, NULL, 0, (size_t)from->n, sizeof *to->at);
+  memcpy(to->at, from->at, (size_t)from->n * sizeof *to->at);
+}
+
 static void fork_reader(explain *x, const zp_trace_reader *r)
 {
   enum { BUFFER = 16384 };
@@ -291,7 +279,17 @@ static void fork_reader(explain *x, const zp_trace_reader *r)
                                 .offset = r->offset,
                                 .records = r->records,
                                 .bytes = r->bytes,
-                                .state = r->state};
+                                .state = r->state,
+                                .site = r->site,
+                                .exit = r->exit};
+  copy_texts(x, &x->reader.phases, &r->phases);
+  copy_texts(x, &x->reader.sites, &r->sites);
+  copy_texts(x, &x->reader.labels, &r->labels);
+  if (r->text_n > 0) {
+    x->reader.text = zp_trace_grow(f, NULL, 0, (size_t)r->text_n, 1);
+    memcpy(x->reader.text, r->text, (size_t)r->text_n);
+    x->reader.text_n = x->reader.text_cap = r->text_n;
+  }
   if (r->buffer == NULL) return;
   x->reader.buffer = zp_trace_grow(f, NULL, 0, BUFFER, 1);
   memcpy(x->reader.buffer, r->buffer, (size_t)r->have);
@@ -421,11 +419,12 @@ static void build(builder *b, int32_t rank)
   while (more && b->n < most && (more = zp_trace_next(&x->reader, item)) != 0) add_item(b, item);
   t->ending = END_UNKNOWN;
   if (!whole || more) x->cut = 1;
-  else if (exited(&x->reader)) t->ending = END_EXIT;
+  else if (x->reader.exit.how != ZP_TRACE_NO_EXIT) t->ending = END_EXIT;
   else
     t->ending = x->reader.state == ZP_TRACE_ENDED     ? END_NORMAL
                 : x->reader.state == ZP_TRACE_DAMAGED ? END_DAMAGED
                                                       : END_STOPPED;
+  t->exit = x->reader.exit;
   t->mark = t->ending == END_NORMAL;
   t->n = b->n;
   t->event = zp_explain_take(x, (size_t)b->n * sizeof *t->event + 1);

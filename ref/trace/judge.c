@@ -332,6 +332,7 @@ void zp_trace_verdict_free(zp_trace_verdict *v)
     free(c->op);
     free(c->group);
     free(c->site);
+    free(c->phase);
     free(c->text);
   }
   free(v->cause);

@@ -157,7 +157,7 @@ typedef struct zp_trace_cause {
   int32_t cause, equally_likely; /* equally_likely: the traces also permit another explanation */
   int32_t *ranks, n_ranks;       /* the deviating ranks; none: no rank is known */
   int64_t record, step;          /* of the first rank; -1: unknown */
-  char *op, *group, *site, *text;
+  char *op, *group, *site, *phase, *text;
 } zp_trace_cause;
 
 typedef struct zp_trace_verdict {

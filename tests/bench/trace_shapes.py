@@ -399,7 +399,7 @@ def measure(traces, limit):
             _, status, used = os.wait4(child.pid, 0)
             child.returncode = os.waitstatus_to_exitcode(status)
             out.seek(0)
-            lines = out.read().splitlines() or [""]
+            lines = [s for s in out.read().splitlines() if " records of " in s] or [""]
     return child.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, lines
 
 

@@ -34,17 +34,18 @@ if dist.get_rank() == 1:
 dist.all_reduce(torch.ones(3))
 X
 torchrun --out "$tmp/leaves" --depth 1 -- "$tmp/leaves.py" 3
-expect 1 '^rank 1 ended with exit status 3 at its record 1$' an_exit_status_is_reported \
-  trace check "$tmp/leaves"
-sed -n 2p "$tmp/out" | grep -q '^rank 1 ended'
+expect 1 '^rank 1 ended with exit status 3, after 1 record; rank 0 waits for it' \
+  an_exit_status_is_reported trace check "$tmp/leaves"
+sed -n 1p "$tmp/out" | grep -q '(leaves.py:10)'
 verdict $? it_is_the_first_finding "$(cat "$tmp/out")"
 "$zp" trace view "$tmp/leaves" --out "$tmp/view.json" >"$tmp/out" 2>&1 &&
   grep -q '"what":"all_reduce sum 2 fp32","record":0,"step":-1,"site":"leaves.py:7"' \
     "$tmp/view.json"
 verdict $? a_record_has_its_line "$(cat "$tmp/out" "$tmp/view.json")"
 torchrun --out "$tmp/redacted" --redact -- "$tmp/leaves.py" 0
-expect 1 '^rank 1 finishes after 1 record' status_0_is_a_normal_end trace check "$tmp/redacted"
-! grep -q 'rank 1 ended' "$tmp/out" && ! grep -q leaves "$tmp"/redacted/rank-*.zpt
+expect 1 '^consequence: rank 1 finishes after 1 record' status_0_is_a_normal_end \
+  trace check "$tmp/redacted"
+! grep -q 'with exit status' "$tmp/out" && ! grep -q leaves "$tmp"/redacted/rank-*.zpt
 verdict $? redacted_traces_have_no_file_names "$(cat "$tmp/out")"
 "$python" -m zeroproof.trace --depth 33 -- "$tmp/leaves.py" >"$tmp/log" 2>&1
 [ $? -eq 2 ] && grep -q -e '--depth 33: expected 0 to 32' "$tmp/log"

@@ -146,8 +146,7 @@ def in_autograd():
     recorder = record("autograd")
     recorder.in_backward = lambda: 1
     thread = threading.Thread(target=dist.all_reduce, args=(torch.ones(3),))
-    thread.start()
-    thread.join()  # waits
+    thread.start() or thread.join()  # waits
     recorder.in_backward = torch._C._current_graph_task_id
     thread = threading.Thread(target=dist.all_reduce, args=(torch.ones(4),))
     thread.start()

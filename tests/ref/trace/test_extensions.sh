@@ -92,14 +92,14 @@ shows its_beginning_is_shown '"site":"0\{255\}"'
 # How a process ended. Rank 1 enters one operation fewer and does not complete.
 trace 0 "\\004\\003$(operation 1)$(operation 3)\\011"
 trace 1 "\\004\\003$(operation 1)$(ended 1 3 '')"
-expect 1 '^rank 1 ended with exit status 3 at its record 1 \(step 3\)$' \
+expect 1 '^step 3: rank 1 ended with exit status 3, after 1 record; rank 0 waits for it' \
   an_exit_status_that_others_wait_for_is_an_error trace check "$tmp/run"
-sed -n 2p "$tmp/out" | grep -q '^rank 1 ended'
+! grep -q '^[^s].*rank 1 ended' "$tmp/out"
 verdict $? it_is_the_first_finding "$(cat "$tmp/out")"
 ! grep -q 'without an end mark' "$tmp/out"
 verdict $? a_rank_that_exits_was_not_killed "$(cat "$tmp/out")"
 trace 1 "\\004\\003$(operation 1)$(ended 2 1 'ValueError')"
-expect 1 '^rank 1 ended with an exception \(ValueError\), exit status 1 at its record 1 \(step 3' \
+expect 1 '^step 3: rank 1 ended with an exception \(ValueError\), exit status 1, after 1 record' \
   an_exception_is_named trace check "$tmp/run"
 both "$(operation 1)$(ended 1 3 '')"
 expect 0 '^warning: 2 ranks \(0, 1\) ended with exit status 3, rank 0 first, at its record 1$' \
