@@ -134,7 +134,7 @@ class Score:
         for kind in cause_programs.KINDS:
             print(f"| {kind} | {self.by_kind[kind]['cases']} | {self.by_kind[kind]['right']} |")
         for line in self.wrong:
-            print(line)
+            print(line, file=sys.stderr)
 
     def is_good(self, exact):
         n = self.count
