@@ -245,7 +245,7 @@ static int break_cycles(judge *j)
  * them and returns 1 if there are some. */
 static int drop_places(judge *j, int32_t r, const wait w)
 {
-  char at[ZP_TRACE_AT];
+  char at[ZP_TRACE_AT], name[ZP_TRACE_GROUP_TEXT];
   int32_t n = 0, first = -1;
   for (int32_t q = 0; w.g->unknown > 0 && q < w.g->size; q++) {
     if (w.g->absent[q] || w.g->rank[q] >= 0) continue;
@@ -257,7 +257,7 @@ static int drop_places(judge *j, int32_t r, const wait w)
                          "rank %d waits at its %s for group rank %d%s of group %s, which no "
                          "rank has joined",
                          (int)r, zp_trace_at_text(w.at, at), (int)first, n > 1 ? " and others" : "",
-                         w.g->parent ? w.g->parent->key : w.g->key);
+                         zp_trace_group_text(w.g, name));
   return n > 0;
 }
 

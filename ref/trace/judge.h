@@ -49,7 +49,9 @@ typedef struct ahead {
 /* A communicator. Sends from place `from` of a communicator to place `to` form a group of their
  * own, a pair, with places 0 (sender) and 1 (receiver). */
 typedef struct group {
-  char *key; /* NULL: of a pair */
+  char *key;                       /* NULL: of a pair */
+  const zp_trace_reader *named_by; /* the first trace that joins it; its number for the group */
+  int32_t id;
   struct group *parent;
   int32_t from, to;
   int32_t size, absents;
@@ -286,6 +288,9 @@ static inline inst *zp_trace_inst(const group *g, int64_t i)
   return &g->ring[i & (g->cap - 1)];
 }
 /* "all_reduce sum 96 fp32 (number 3 of group tp, 2 ranks (0, 1))" */
+/* "'default_pg'", the label of the group of g in the traces, or else its key. Returns text. */
+enum { ZP_TRACE_GROUP_TEXT = ZP_TRACE_NAME + 3 };
+const char *zp_trace_group_text(const group *g, char *text);
 void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text, size_t cap);
 
 /* Called if no rank is ready. Reports why and makes a rank ready; returns 0 at the end of all. */

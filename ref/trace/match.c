@@ -288,6 +288,7 @@ void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
       set_member(j, g, q, item->run[i].first + k * item->run[i].stride);
   g->named |= item->runs > 0;
   set_member(j, g, place, me);
+  if (g->named_by == NULL) g->named_by = &p->reader, g->id = (int32_t)item->number;
   *m = (member){g, place};
 }
 
@@ -297,10 +298,11 @@ member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s
   const int sends = s->op == ZP_TRACE_SEND;
   if (s->root < 0) return (member){NULL, -1}; /* the peer is not known */
   if (s->root >= m->g->size) {
+    char name[ZP_TRACE_GROUP_TEXT];
     zp_trace_add_finding(j, "group", p->reader.rank, record, 0,
                          "rank %d %s group rank %d of group %s, expected 0 to %d",
                          (int)p->reader.rank, sends ? "sends to" : "receives from", (int)s->root,
-                         m->g->key, (int)m->g->size - 1);
+                         zp_trace_group_text(m->g, name), (int)m->g->size - 1);
     return (member){NULL, -1};
   }
   const int32_t from = sends ? m->place : s->root, to = sends ? s->root : m->place;
@@ -347,20 +349,28 @@ int zp_trace_same(const zp_trace_sig *a, const zp_trace_sig *b)
   return !known_differ(a->count, b->count, -1) && !known_differ(a->dtype, b->dtype, 0);
 }
 
+const char *zp_trace_group_text(const group *g, char *text)
+{
+  if (g->parent != NULL) g = g->parent;
+  const char *label = g->named_by ? zp_trace_text(g->named_by, &g->named_by->labels, g->id) : "";
+  snprintf(text, ZP_TRACE_GROUP_TEXT, label[0] ? "'%s'" : "%s", label[0] ? label : g->key);
+  return text;
+}
+
 void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text, size_t cap)
 {
-  char what[TEXT];
+  char what[TEXT], name[ZP_TRACE_GROUP_TEXT];
   zp_trace_describe(s, what, sizeof what);
   if (g->parent != NULL)
     snprintf(text, cap, "%s (number %" PRId64 " from group rank %d to %d of group %s)", what, i,
-             (int)g->from, (int)g->to, g->parent->key);
+             (int)g->from, (int)g->to, zp_trace_group_text(g, name));
   else {
     char who[ZP_TRACE_RANKS] = "";
     int32_t known = 0;
     while (known < g->size && g->rank[known] >= 0) known++;
     if (known == g->size) zp_trace_ranks(g->rank, g->size, who);
-    snprintf(text, cap, "%s (number %" PRId64 " of group %s%s%s)", what, i, g->key,
-             who[0] != 0 ? ", " : "", who);
+    snprintf(text, cap, "%s (number %" PRId64 " of group %s%s%s)", what, i,
+             zp_trace_group_text(g, name), who[0] != 0 ? ", " : "", who);
   }
 }
 
