@@ -173,7 +173,7 @@ static void break_cycle(judge *j, int32_t r)
 {
   const int async = is_async(j, r);
   const int64_t record = j->p[r].wait[next_wait(&j->p[r])].at.record;
-  if (!async) zp_trace_explain(j);
+  if (!async) j->on_error(j);
   if (j->cycles + j->warnings == 0 || record < j->first_cycle) j->first_cycle = record;
   if (async ? j->warnings++ == 0 : j->cycles++ == 0) report_cycle(j, r, async);
   int32_t q = r;

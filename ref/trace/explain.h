@@ -145,15 +145,12 @@ typedef struct explain {
   int64_t past_cap[2];
 } explain;
 
-/* Memory that lasts until zp_explain_free; cleared. */
+/* explain_memory.c: memory that lasts until zp_trace_explain_free; cleared. */
 void *zp_explain_take(explain *x, size_t bytes);
 
 /* explain_window.c: fills x->track and x->team from the judge's state. Returns 0 if the run has too
  * many members for it. */
 int zp_explain_windows(explain *x);
-/* The symbol of an operation in the sequence of a rank: equal operations of a group are equal. */
-uint64_t zp_explain_symbol(uint64_t group, int32_t size, const zp_trace_sig *s);
-uint64_t zp_explain_event_symbol(const explain *x, const event *e);
 
 /* explain_replay.c: replays the windows; fills the list of troubles. */
 void zp_explain_replay(explain *x);

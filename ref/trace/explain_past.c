@@ -14,7 +14,8 @@ static uint64_t mix(uint64_t v)
   return v ^ v >> 31;
 }
 
-uint64_t zp_explain_symbol(uint64_t group, int32_t size, const zp_trace_sig *s)
+/* The symbol of an operation in the sequence of a rank: equal operations of a group are equal. */
+static uint64_t symbol_of(uint64_t group, int32_t size, const zp_trace_sig *s)
 {
   const int p2p = s->op >= ZP_TRACE_SEND;
   const uint64_t kind = (uint64_t)s->op | (uint64_t)s->redop << 8 | (uint64_t)s->dtype << 16;
@@ -36,10 +37,10 @@ static uint64_t past_symbol(const player *p, int32_t link)
   if (link == ZP_TRACE_PAST_STEP) return STEP;
   if (link < 0 || p->link[link].g == NULL) return UNKNOWN;
   const group *g = p->link[link].g;
-  return zp_explain_symbol((uint64_t)g->index, g->size, &p->known[link].sig);
+  return symbol_of((uint64_t)g->index, g->size, &p->known[link].sig);
 }
 
-uint64_t zp_explain_event_symbol(const explain *x, const event *e)
+static uint64_t event_symbol(const explain *x, const event *e)
 {
   if (e->kind == EVENT_STEP) return STEP;
   if (e->kind != EVENT_OP) return UNKNOWN;
@@ -48,7 +49,7 @@ uint64_t zp_explain_event_symbol(const explain *x, const event *e)
       t->known != NULL ? (uint64_t)t->known->index : (uint64_t)e->team + ((uint64_t)1 << 40);
   zp_trace_sig sig = e->sig;
   if (t->known == NULL && t->parent >= 0) sig.root = e->place ? t->from : t->to;
-  return zp_explain_symbol(group, t->size, &sig);
+  return symbol_of(group, t->size, &sig);
 }
 
 void zp_trace_grow_past(judge *j, player *p)
@@ -81,7 +82,7 @@ static int64_t sequence(explain *x, int32_t rank, int to, int64_t *head)
   *head = n;
   for (int32_t i = t->head; i < t->n; i++)
     if (t->event[i].kind == EVENT_OP || t->event[i].kind == EVENT_STEP)
-      past[n++] = zp_explain_event_symbol(x, &t->event[i]);
+      past[n++] = event_symbol(x, &t->event[i]);
   if (t->ending == END_NORMAL || t->ending == END_EXIT) past[n++] = STEP;
   return n;
 }
@@ -163,7 +164,7 @@ static int64_t edited(const explain *x, const change *c, uint64_t *out)
     }
     return k;
   }
-  if (e->kind != EDIT_REMOVE) out[k++] = zp_explain_event_symbol(x, &e->what);
+  if (e->kind != EDIT_REMOVE) out[k++] = event_symbol(x, &e->what);
   if (e->kind == EDIT_REMOVE || e->kind == EDIT_REPLACE || e->kind == EDIT_REPLACE_ALL) i++;
   for (; i < c->n && k < AHEAD; i++)
     if (i != c->moved) out[k++] = c->past[i];

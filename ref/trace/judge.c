@@ -306,6 +306,7 @@ int zp_trace_judge(const char *dir, zp_trace_verdict *v, zp_error *err)
   if (j == NULL) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for %zu bytes.", sizeof *j);
   j->dir = dir;
   j->verdict = v;
+  j->on_error = zp_trace_explain;
   if (setjmp(j->failure.leave) == 0) judge_all(j);
   status = j->failure.err.status;
   if (status != 0) zp_fail(err, status, -1, "%s", j->failure.err.text);

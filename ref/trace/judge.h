@@ -172,7 +172,8 @@ typedef struct moved { /* an operation that its awaited member has entered */
 typedef struct judge {
   zp_trace_failure failure;
   zp_trace_verdict *verdict;
-  struct explain *explain; /* not NULL while the judge searches for causes */
+  void (*on_error)(struct judge *); /* searches for the causes of the first error */
+  struct explain *explain;          /* not NULL while the judge searches for causes */
   int32_t explained;
   int64_t *until;    /* [world] the causes explain findings up to these records; or NULL */
   int64_t past_most; /* the largest past_cap */
@@ -263,8 +264,7 @@ int zp_trace_same(const zp_trace_sig *a, const zp_trace_sig *b);
 /* The group with a key; the pair of two places of a group. NULL: it does not exist. */
 group *zp_trace_find_group(judge *j, const char *key);
 group *zp_trace_find_pair(judge *j, const group *parent, int32_t from, int32_t to);
-/* The rank at a place of a group that an item defines, or -1; the place of a rank, or -1. */
-int32_t zp_trace_listed_rank(const zp_trace_item *item, int32_t place);
+/* The place of a rank in a group that an item defines, or -1. */
 int32_t zp_trace_listed_position(const zp_trace_item *item, int32_t rank);
 
 /* waits.c: the rank waits for the last operation of m that it entered. */

@@ -35,7 +35,7 @@ void zp_trace_note_gap(judge *j, const wait *w, int32_t by, const int32_t *late,
   int32_t known = 0;
   for (int32_t k = 0; k < n_late; k++) known += !is_missing(j, g->rank[late[k]]);
   if (known == 0) return; /* already reported as missing */
-  zp_trace_explain(j);
+  j->on_error(j);
   if (j->gaps == j->gaps_cap) {
     const int32_t n = j->gaps_cap ? 2 * j->gaps_cap : 8;
     j->gap = zp_trace_grow(&j->failure, j->gap, (size_t)j->gaps_cap, (size_t)n, sizeof *j->gap);
@@ -291,7 +291,7 @@ void zp_trace_report_short(judge *j)
   for (int64_t i = 0; i < j->groups; i++) {
     group *g = j->all[i];
     while (g->parent != NULL && zp_trace_assume_source(j, g)) continue;
-    if (g->count > 0) zp_trace_explain(j);
+    if (g->count > 0) j->on_error(j);
     if (g->count > 0) short_group(j, g);
   }
 }

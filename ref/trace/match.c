@@ -161,7 +161,8 @@ static void set_pair(judge *j, group *pair)
 /* ---- Definitions of groups ------------------------------------------------------------------- */
 
 /* The rank at a place, or -1. */
-int32_t zp_trace_listed_rank(const zp_trace_item *item, int32_t place)
+/* The rank at a place of a group that an item defines, or -1. */
+static int32_t listed_rank(const zp_trace_item *item, int32_t place)
 {
   for (int32_t i = 0; i < item->runs; i++) {
     if (place < item->run[i].length) return item->run[i].first + place * item->run[i].stride;
@@ -274,7 +275,7 @@ void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
                          (int)me, item->name, (int)item->size, (int)g->size);
     return;
   }
-  const int32_t theirs = item->members ? zp_trace_listed_rank(item, place) : me;
+  const int32_t theirs = item->members ? listed_rank(item, place) : me;
   if ((g->rank[place] >= 0 && g->rank[place] != me) || theirs != me) {
     zp_trace_add_finding(j, "group", me, p->reader.records, 0,
                          "rank %d joins group %s as group rank %d, which belongs to rank %d",
@@ -402,7 +403,7 @@ static void name_members(judge *j, const group *g, int64_t i)
 static void report_mismatch(judge *j, group *g, int64_t i, const inst *x)
 {
   char want[WHERE], got[TEXT], who[ZP_TRACE_RANKS], at[ZP_TRACE_AT];
-  zp_trace_explain(j);
+  j->on_error(j);
   const int swap = x->n_odd > x->n, tie = x->n_odd == x->n; /* the majority is considered correct */
   j->mismatches++;
   if (g->reported) return;
