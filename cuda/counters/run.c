@@ -141,8 +141,8 @@ static int announce(zp_counted_rank *w, int32_t param, const zp_cuda_call *call)
   TRY(fill(w, param, call, &grad));
   const int64_t calls = zp_counted_calls(w), locks = w->locks;
   zp_count_host *h = &w->host;
-  TRY(zp_cuda_grad_ready(w->e, param, call->mb, grad, zp_counted_grad_dtype(w->run->job, param),
-                         call->stream));
+  TRY(zp_cuda_grad_ready(w->e, param, call->mb, grad, w->run->job->cfg->params[param].numel,
+                         zp_counted_grad_dtype(w->run->job, param), call->stream));
   h->announcements++;
   h->announced_calls += zp_counted_calls(w) - calls;
   h->announced_locks += w->locks - locks;

@@ -59,36 +59,53 @@ static const zp_param *entry_of(const zp_cuda *e, int32_t param)
   return param >= 0 && param < cfg->n_params ? &cfg->params[param] : NULL;
 }
 
-/* An entry whose gradient was announced with another dtype, without an address, or on a stream that
- * cannot be used; expected: its gradient's dtype. */
-static int refuse_gradient(zp_cuda *e, int32_t param, int32_t dtype, int32_t expected,
-                           cudaStream_t stream)
+/* Errors of an announcement, before anything is queued. */
+static int refuse_dtype(zp_cuda *e, int32_t param, int32_t dtype, int32_t expected)
 {
-  zp_cuda_rank *r = &e->rank;
   zp_cuda_enter(e);
-  if (dtype == expected && stream != cudaStreamPerThread)
-    zp_cuda_fail(r, ZP_E_ARRIVAL, "the address of entry %d's gradient is NULL", param);
-  else if (dtype == expected)
-    zp_cuda_fail(r, ZP_E_ARRIVAL,
-                 "the gradient of entry %d comes on cudaStreamPerThread, which is another stream "
-                 "in each thread",
-                 param);
-  else
-    zp_cuda_fail(r, ZP_E_ARRIVAL, "the dtype of entry %d's gradient: got %s, expected %s, %s",
-                 param, dtype_name(dtype),
-                 r->opt.fp32_gradients ? "that of fp32_gradients" : "the entry's",
-                 dtype_name(expected));
+  zp_cuda_fail(&e->rank, ZP_E_ARRIVAL, "the dtype of entry %d's gradient: got %s, expected %s, %s",
+               param, dtype_name(dtype),
+               e->rank.opt.fp32_gradients ? "that of fp32_gradients" : "the entry's",
+               dtype_name(expected));
   return zp_cuda_leave(e);
 }
 
-int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
-                       cudaStream_t stream)
+static int refuse_count(zp_cuda *e, int32_t param, int64_t count, int64_t expected)
+{
+  zp_cuda_enter(e);
+  zp_cuda_fail(&e->rank, ZP_E_ARRIVAL,
+               "the gradient of entry %d: got a count of %lld, expected %lld, the entry's elements",
+               param, (long long)count, (long long)expected);
+  return zp_cuda_leave(e);
+}
+
+static int refuse_address(zp_cuda *e, int32_t param)
+{
+  zp_cuda_enter(e);
+  zp_cuda_fail(&e->rank, ZP_E_ARRIVAL, "the address of entry %d's gradient is NULL", param);
+  return zp_cuda_leave(e);
+}
+
+static int refuse_stream(zp_cuda *e, int32_t param)
+{
+  zp_cuda_enter(e);
+  zp_cuda_fail(&e->rank, ZP_E_ARRIVAL,
+               "the gradient of entry %d comes on cudaStreamPerThread, which is another stream "
+               "in each thread",
+               param);
+  return zp_cuda_leave(e);
+}
+
+int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int64_t count,
+                       int32_t dtype, cudaStream_t stream)
 {
   const zp_param *p = entry_of(e, param);
   const int32_t expected = p ? zp_block_gradients(&e->rank.plan.block, p->fp32) : dtype;
   const announcement a = {param, mb, ZP_CUDA_READY, grad, stream, NULL};
-  if (dtype != expected || (!grad && !(p && p->numel == 0)) || stream == cudaStreamPerThread)
-    return refuse_gradient(e, param, dtype, expected, stream);
+  if (dtype != expected) return refuse_dtype(e, param, dtype, expected);
+  if (p && count != p->numel) return refuse_count(e, param, count, p->numel);
+  if (!grad && !(p && p->numel == 0)) return refuse_address(e, param);
+  if (stream == cudaStreamPerThread) return refuse_stream(e, param);
   return on_device(e, announce, &a);
 }
 
@@ -104,8 +121,7 @@ int zp_cuda_grad_buffer(zp_cuda *e, int32_t param, int64_t mb, cudaStream_t stre
 {
   const announcement a = {param, mb, ZP_CUDA_AWAITED, NULL, stream, buffer};
   *buffer = NULL;
-  if (stream == cudaStreamPerThread)
-    return refuse_gradient(e, param, ZP_F32, ZP_F32, stream); /* there is no gradient yet */
+  if (stream == cudaStreamPerThread) return refuse_stream(e, param);
   return on_device(e, announce, &a);
 }
 

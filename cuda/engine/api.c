@@ -237,12 +237,12 @@ static int unusable_inside(zp_engine *e, const char *function)
   return zp_engine_may_call(&e->o, e->inside, function, &why) ? refuse(e, &why) : ZP_OK;
 }
 
-int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
-                         void *stream)
+int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int64_t count,
+                         int32_t dtype, void *stream)
 {
   const int status = unusable(e, "zp_engine_grad_ready");
   if (status) return status;
-  return result(e, zp_cuda_grad_ready(e->c, param, mb, grad, dtype, stream));
+  return result(e, zp_cuda_grad_ready(e->c, param, mb, grad, count, dtype, stream));
 }
 
 void *zp_engine_grad_buffer(zp_engine *e, int32_t param, int64_t mb, void *stream)

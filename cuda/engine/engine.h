@@ -216,8 +216,8 @@ int zp_cuda_wait_params(zp_cuda *e, const int32_t *params, int32_t n, cudaStream
  * after it. 0, or a negative status. spec: STEP-2 */
 int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream);
 
-/* The gradient of entry `param` of micro-batch mb: numel elements of dtype, the entry's, or with
- * fp32_gradients fp32, at grad (NULL is allowed if numel is 0). Work already
+/* The gradient of entry `param` of micro-batch mb: `count` elements of dtype at grad: the entry's
+ * numel and dtype, or with fp32_gradients fp32 (NULL is allowed if numel is 0). Work already
  * queued on `stream` makes it, after what the engine had queued on the compute stream when it
  * called backward; work queued on `stream` afterwards may overwrite it. `stream` is any of the
  * device but cudaStreamPerThread, also the legacy default one, is not being captured, and is not
@@ -225,8 +225,8 @@ int zp_cuda_end_step(zp_cuda *e, cudaStream_t stream);
  * only from when the backward callback was called until it returns; without callbacks once the
  * micro-batch's turn has come, and ordered after the last zp_cuda_end_step's stream. 0, or a
  * negative status. spec: RED-3, PART-8 */
-int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
-                       cudaStream_t stream);
+int zp_cuda_grad_ready(zp_cuda *e, int32_t param, int64_t mb, const void *grad, int64_t count,
+                       int32_t dtype, cudaStream_t stream);
 
 /* *buffer: where the gradient of entry `param` of micro-batch mb may be written, in the dtype of
  * zp_cuda_grad_ready, by work queued on `stream` from here on; then announce it at that address. At

@@ -116,7 +116,8 @@ static int backward(void *ctx, const zp_cuda_call *call)
 {
   const bench *b = ctx;
   for (int32_t i = b->cfg.n_params - 1; i >= 0; i--)
-    if (zp_cuda_grad_ready(b->e, i, call->mb, b->grad + b->at[i], b->gradients, call->stream))
+    if (zp_cuda_grad_ready(b->e, i, call->mb, b->grad + b->at[i], b->cfg.params[i].numel,
+                           b->gradients, call->stream))
       return -1;
   return 0;
 }

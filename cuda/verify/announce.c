@@ -149,8 +149,8 @@ static int announce_one(zp_diff_rank *w, int32_t k, int32_t param)
     ZP_HOST_TRY(cudaEventRecord(w->announce.all, zp_cuda_stream_of(w->e, ZP_CUDA_REDUCE)));
     ZP_HOST_TRY(cudaStreamWaitEvent(stream, w->announce.all, 0));
   }
-  ZP_HOST_TRY(
-      logged(w, zp_cuda_grad_ready(w->e, param, call->mb, bytes > 0 ? grad : NULL, dtype, stream)));
+  ZP_HOST_TRY(logged(w, zp_cuda_grad_ready(w->e, param, call->mb, bytes > 0 ? grad : NULL,
+                                           w->t->cfg->params[param].numel, dtype, stream)));
   if (gradual || lent) return 0; /* the next gradient overwrites the buffer */
   if (!w->t->now.hosts) simdev_tag(zp_hb_tag(ZP_HB_REUSE, w->steps_done, call->mb, param));
   /* after the announcement the caller may overwrite the buffer */

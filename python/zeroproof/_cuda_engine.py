@@ -143,8 +143,8 @@ class CudaNative(Native):
         return at if nbytes else None
 
     def ready(self, j: int, mb: int, grad: torch.Tensor) -> None:
-        at, code = self._device(j, grad), DTYPES[grad.dtype]
-        self.check(self.lib.zp_engine_grad_ready(self.engine, j, mb, at, code, self._stream()))
+        at, n, code = self._device(j, grad), grad.numel(), DTYPES[grad.dtype]
+        self.check(self.lib.zp_engine_grad_ready(self.engine, j, mb, at, n, code, self._stream()))
 
     def loss(self, mb: int, value: float) -> None:
         device = "cpu" if self.simulated else "cuda"

@@ -54,7 +54,7 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_binding_leave": (_int, [_pointer]),
     "zp_binding_close": (_int, [_pointer]),
     "zp_engine_param": (_pointer, [_pointer, _int]),
-    "zp_engine_grad_ready": (_int, [_pointer, _int, _long, _pointer, _int, _pointer]),
+    "zp_engine_grad_ready": (_int, [_pointer, _int, _long, _pointer, _long, _int, _pointer]),
     "zp_engine_grad_buffer": (_pointer, [_pointer, _int, _long, _pointer]),
     "zp_engine_grad_unused": (_int, [_pointer, _int, _long]),
     "zp_engine_loss": (_int, [_pointer, _long, _pointer, _pointer]),
@@ -393,8 +393,8 @@ class Native:
 
     def ready(self, j: int, mb: int, grad: torch.Tensor) -> None:
         """grad: contiguous, in the entry's dtype."""
-        at, code = grad.data_ptr() or None, DTYPES[grad.dtype]
-        self.check(self.lib.zp_engine_grad_ready(self.engine, j, mb, at, code, None))
+        at, n, code = grad.data_ptr() or None, grad.numel(), DTYPES[grad.dtype]
+        self.check(self.lib.zp_engine_grad_ready(self.engine, j, mb, at, n, code, None))
 
     def unused(self, j: int, mb: int) -> None:
         self.check(self.lib.zp_engine_grad_unused(self.engine, j, mb))

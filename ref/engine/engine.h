@@ -14,7 +14,7 @@
  *   for (mb = 0; mb < M; mb++) {
  *     … forward and backward of micro-batch mb, reading zp_engine_param(e, p) …
  *     for each trained entry p, once its gradient is computed (or zp_engine_grad_unused):
- *       zp_engine_grad_ready(e, p, mb, gradient, dtype, stream);
+ *       zp_engine_grad_ready(e, p, mb, gradient, count, dtype, stream);
  *   }
  *   zp_engine_step(e, stream);
  *
@@ -200,14 +200,15 @@ void *zp_engine_param(const zp_engine *e, int32_t param);
  * zp_engine_step. The host does not block. */
 const int32_t *zp_engine_log2_scale(const zp_engine *e);
 
-/* The gradient of entry `param` in micro-batch mb: numel elements of dtype, the entry's, or
- * ZP_F32 with hyper.fp32_gradients, at grad (NULL is allowed where numel is 0). Work
- * already queued on `stream` makes it, after the work of the last zp_engine_step (with callbacks:
+/* The gradient of entry `param` in micro-batch mb: `count` elements of dtype at grad. count is the
+ * entry's numel (bytes are not counted), and dtype the entry's, or ZP_F32 with
+ * hyper.fp32_gradients; others are errors. grad may be NULL where numel is 0. Work already queued
+ * on `stream` makes it, after the work of the last zp_engine_step (with callbacks:
  * after the call's `stream`); work queued on `stream` afterwards may overwrite it. ref: it may be
  * overwritten when the call has returned. Announce entries in any order, on any stream;
  * micro-batches one after the other. spec: RED-3, PART-8 */
-int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
-                         void *stream);
+int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int64_t count,
+                         int32_t dtype, void *stream);
 
 /* Where backward may write the gradient of entry `param` in micro-batch mb, to save its copy: numel
  * elements of the gradient's dtype, written by work queued on `stream` after the call.

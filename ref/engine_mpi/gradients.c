@@ -163,15 +163,33 @@ static int proceed(zp_engine *e, int complete)
   return zp_engine_proceed(e);
 }
 
-static int is_empty(const zp_config *c, int32_t param)
+/* Is this the gradient that entry `param` has? 0, or a negative status. Numbers of no entry are
+ * refused later. */
+static int check_gradient(zp_engine *e, int32_t param, int64_t mb, const void *grad, int64_t count,
+                          int32_t dtype)
 {
-  return param >= 0 && param < c->n_params && c->params[param].numel == 0;
+  const zp_config *c = e->o.config;
+  char what[160];
+  if (param < 0 || param >= c->n_params) return ZP_OK;
+  const int32_t expected = zp_gradient_dtype(c, &e->o.hyper, param);
+  if (dtype != expected) {
+    snprintf(what, sizeof what, "the gradient is %s, and %s is %s", zp_dtype_name(dtype),
+             e->o.hyper.fp32_gradients ? "hyper.fp32_gradients is 1, so that the expected dtype"
+                                       : "the entry's dtype",
+             zp_dtype_name(expected));
+    return wrong(e, param, mb, what);
+  }
+  if (count != c->params[param].numel) {
+    snprintf(what, sizeof what, "got a count of %lld, expected %lld, the entry's elements",
+             (long long)count, (long long)c->params[param].numel);
+    return wrong(e, param, mb, what);
+  }
+  return grad || count == 0 ? ZP_OK : wrong(e, param, mb, "the gradient's address is NULL");
 }
 
-int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int32_t dtype,
-                         void *stream)
+int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *grad, int64_t count,
+                         int32_t dtype, void *stream)
 {
-  char what[160];
   int64_t before;
   int status, complete;
   (void)stream;
@@ -179,19 +197,8 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
   pthread_mutex_lock(&e->lock);
   before = e->mb;
   status = e->err.status ? e->err.status : zp_engine_invariant(e);
-  const int known = param >= 0 && param < e->o.config->n_params; /* others are refused later */
-  const int32_t expected = known ? zp_gradient_dtype(e->o.config, &e->o.hyper, param) : dtype;
-  if (status == ZP_OK && dtype != expected) {
-    snprintf(what, sizeof what, "the gradient is %s, and %s is %s", zp_dtype_name(dtype),
-             e->o.hyper.fp32_gradients ? "hyper.fp32_gradients is 1, so that the expected dtype"
-                                       : "the entry's dtype",
-             zp_dtype_name(expected));
-    status = wrong(e, param, mb, what);
-  } else if (status == ZP_OK && !grad && !is_empty(e->o.config, param)) {
-    status = wrong(e, param, mb, "the gradient's address is NULL");
-  } else if (status == ZP_OK) {
-    status = announce(e, param, mb, ZP_READY, grad);
-  }
+  if (status == ZP_OK) status = check_gradient(e, param, mb, grad, count, dtype);
+  if (status == ZP_OK) status = announce(e, param, mb, ZP_READY, grad);
   if (status == ZP_OK) status = zp_engine_invariant(e);
   complete = e->mb != before;
   pthread_mutex_unlock(&e->lock);

@@ -54,7 +54,7 @@ static int backward(void *ctx, const zp_engine_call *c)
     if (COPY(w, zp_engine_param(m->e, l), BYTES, c->stream)) return -1;
     for (int i = 0; i < N; i++) dw[i] = dy[i] * x[l][i], dy[i] *= w[i];
     if (COPY(m->grad, dw, BYTES, c->stream)) return -1; /* the engine has taken what was there */
-    if (zp_engine_grad_ready(m->e, l, c->mb, m->grad, ZP_F32, c->stream)) return -1;
+    if (zp_engine_grad_ready(m->e, l, c->mb, m->grad, N, ZP_F32, c->stream)) return -1;
   }
   return m->first > 0 && COPY(c->out->t[0].data, dy, BYTES, c->stream);
 }

@@ -176,6 +176,9 @@ alone="$driver 1 0"
 wrong calls 'options.transport: the CUDA engine communicates by NCCL; leave it NULL'
 at='rank 0 \(stage 0, dp 0, tp 0\), step 1, program position [0-9]+'
 wrong dtype "$at .*: the dtype of entry 4's gradient: got fp16, expected the entry's, bf16"
+wrong short "$at .*: the gradient of entry 2: got a count of 24, expected 25, the entry.s elements"
+wrong long "$at .*: the gradient of entry 4: got a count of 1, expected 0, the entry.s elements"
+wrong short "$at .*: the gradient of entry 2: got a count of 24, expected 25" callbacks=1
 wrong null "$at .*: the address of entry 2's gradient is NULL"
 wrong entry "$at .*: entry 99 was announced for micro-batch 0: it is not a trained entry"
 wrong frozen "$at .*: entry 1 was announced for micro-batch 0: it is not a trained entry"

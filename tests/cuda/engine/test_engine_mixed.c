@@ -101,12 +101,28 @@ Test(mixed, memory_is_that_of_each_dtype)
 }
 
 static int32_t entry, dtype;
+static int64_t count;
 
 static int announces(zp_diff_rank *w)
 {
   float unused;
   const cudaStream_t stream = zp_cuda_stream_of(w->e, ZP_CUDA_COMPUTE);
-  return zp_cuda_grad_ready(w->e, entry, 0, &unused, dtype, stream) != 0 ? __LINE__ : 0;
+  return zp_cuda_grad_ready(w->e, entry, 0, &unused, count, dtype, stream) != 0 ? __LINE__ : 0;
+}
+
+/* What the ranks report when `announces` is called before a step. */
+static void are_refused(const char *wanted)
+{
+  static zp_diff_case j;
+  const zp_schedule s = {.seed = 1, .allow_leaks = 1};
+  open_text(&j, "stage=2,precision=bf16,reduce=ordered,bucket=12,dp=2,steps=1,list=8@0.0+4@0.0w");
+  j.diff->hooks.before_step = announces;
+  cr_assert_eq(zp_diff_run(j.diff, &s), 1);
+  for (int32_t r = 0; r < 2; r++) {
+    const zp_error *e = zp_diff_error(j.diff, r);
+    cr_assert(e->status == ZP_E_ARRIVAL && strstr(e->text, wanted), "%s", e->text);
+  }
+  zp_diff_case_close(&j);
 }
 
 /* spec: RED-1 */
@@ -116,16 +132,24 @@ Test(mixed, a_gradient_of_another_dtype_than_its_entry_is_refused)
       "the dtype of entry 0's gradient: got fp32, expected the entry's, bf16",
       "the dtype of entry 1's gradient: got bf16, expected the entry's, fp32"};
   for (entry = 0; entry < 2; entry++) {
-    static zp_diff_case j;
-    const zp_schedule s = {.seed = 1, .allow_leaks = 1};
     dtype = entry == 0 ? ZP_F32 : ZP_BF16;
-    open_text(&j, "stage=2,precision=bf16,reduce=ordered,bucket=12,dp=2,steps=1,list=8@0.0+4@0.0w");
-    j.diff->hooks.before_step = announces;
-    cr_assert_eq(zp_diff_run(j.diff, &s), 1);
-    for (int32_t r = 0; r < 2; r++) {
-      const zp_error *e = zp_diff_error(j.diff, r);
-      cr_assert(e->status == ZP_E_ARRIVAL && strstr(e->text, wanted[entry]), "%s", e->text);
-    }
-    zp_diff_case_close(&j);
+    count = entry == 0 ? 8 : 4;
+    are_refused(wanted[entry]);
+  }
+}
+
+/* A shorter buffer would be read beyond its end. spec: RED-3 */
+Test(mixed, a_gradient_of_another_count_than_its_entry_is_refused)
+{
+  static const int64_t counts[] = {0, 3, 5, 8, -4, INT64_MAX};
+  char wanted[120];
+  entry = 1;
+  dtype = ZP_F32;
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    count = counts[i];
+    snprintf(wanted, sizeof wanted,
+             "the gradient of entry 1: got a count of %lld, expected 4, the entry's elements",
+             (long long)count);
+    are_refused(wanted);
   }
 }

@@ -68,11 +68,12 @@ static int misuse(loop *l, int k, int64_t mb, void *stream)
 {
   const int elsewhere = strcmp(l->fault, "elsewhere") == 0, stale = strcmp(l->fault, "stale") == 0;
   float *to = stale ? l->first : zp_engine_grad_buffer(l->e, k, mb, stream);
-  if (elsewhere || stale) return zp_engine_grad_ready(l->e, k, mb, to + elsewhere, ZP_F32, stream);
+  if (elsewhere || stale)
+    return zp_engine_grad_ready(l->e, k, mb, to + elsewhere, sizes[k], ZP_F32, stream);
   if (strcmp(l->fault, "own") == 0)
-    return zp_engine_grad_ready(l->e, k, mb, l->grad[0], ZP_F32, stream);
+    return zp_engine_grad_ready(l->e, k, mb, l->grad[0], sizes[k], ZP_F32, stream);
   if (strcmp(l->fault, "unused") == 0) return zp_engine_grad_unused(l->e, k, mb);
-  if (zp_engine_grad_ready(l->e, k, mb, to, ZP_F32, stream)) return -1;
+  if (zp_engine_grad_ready(l->e, k, mb, to, sizes[k], ZP_F32, stream)) return -1;
   return zp_engine_grad_buffer(l->e, strcmp(l->fault, "twice") == 0 ? k : 99, mb, stream) == NULL
              ? zp_engine_why(l->e)->status
              : 0;
@@ -90,7 +91,7 @@ static int announce(loop *l, int k, int64_t mb)
   at = to ? to : l->grad[s];
   if (k == ENTRIES - 1 && mb == 0) l->first = to;
   if (put_gradient(l, k, mb, at, to && l->stage < 2 && mb > 0, stream)) return -1;
-  return zp_engine_grad_ready(l->e, k, mb, at, ZP_F32, stream);
+  return zp_engine_grad_ready(l->e, k, mb, at, sizes[k], ZP_F32, stream);
 }
 
 static int step(loop *l)

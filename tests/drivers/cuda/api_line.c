@@ -20,13 +20,13 @@ static int misbehave(zp_engine *e, const char *fault, float *grad)
 {
   if (strcmp(fault, "kill") == 0) raise(SIGKILL);
   if (strcmp(fault, "exit") == 0) _Exit(9);
-  if (strcmp(fault, "twice") == 0) return zp_engine_grad_ready(e, 0, 0, grad, ZP_F32, NULL);
+  if (strcmp(fault, "twice") == 0) return zp_engine_grad_ready(e, 0, 0, grad, N, ZP_F32, NULL);
   return 0;
 }
 
 static int step(zp_engine *e, float *grad, const char *fault)
 {
-  if (zp_engine_grad_ready(e, 0, 0, grad, ZP_F32, NULL)) return -1;
+  if (zp_engine_grad_ready(e, 0, 0, grad, N, ZP_F32, NULL)) return -1;
   if (fault && misbehave(e, fault, grad)) return -1;
   return zp_engine_step(e, NULL);
 }

@@ -148,7 +148,8 @@ static int announce(replay *r, const char *call)
     return fail(r, 3, "cudaMemcpy");
   if (strcmp(call, "loss") == 0)
     return zp_engine_loss(e, mb, (const float *)(void *)r->device, NULL) ? engine_failed(r) : 0;
-  return zp_engine_grad_ready(e, (int32_t)first, mb, bytes ? r->device : NULL, dtype, NULL)
+  return zp_engine_grad_ready(e, (int32_t)first, mb, bytes ? r->device : NULL,
+                              bytes / zp_dtype_bytes(dtype), dtype, NULL)
              ? engine_failed(r)
              : 0;
 }

@@ -48,7 +48,7 @@ static int micro_batch(loop *l, int64_t mb)
   for (int k = LAYERS - 1; k >= 0; k--) {
     const int from = (int)((k + mb + l->rank) % LAYERS);
     if (COPY(l->grad[k], zp_engine_param(l->e, from), BYTES, l->stream[k])) return -1;
-    if (zp_engine_grad_ready(l->e, k, mb, l->grad[k], ZP_F32, l->stream[k])) return -1;
+    if (zp_engine_grad_ready(l->e, k, mb, l->grad[k], N, ZP_F32, l->stream[k])) return -1;
   }
   return 0;
 }

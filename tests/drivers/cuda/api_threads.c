@@ -55,7 +55,7 @@ static void *announce(void *arg)
   rank *r = arg;
   at_once_lacks_context = strcmp(job.fault, "unbound") == 0;
   for (int32_t p = 1; p >= 0; p--)
-    if (zp_engine_grad_ready(r->e, p, r->mb, r->grad[p], ZP_F32, NULL)) return arg;
+    if (zp_engine_grad_ready(r->e, p, r->mb, r->grad[p], N, ZP_F32, NULL)) return arg;
   return NULL;
 }
 
@@ -67,7 +67,7 @@ static int step(rank *r, int64_t s)
     for (int i = 0; i < N; i++) r->grad[p][i] = (float)((s * 7 + r->rank * 5 + p * 3 + i) % 11 - 5);
   if (pthread_create(&t, NULL, announce, r) || pthread_join(t, &failed) || failed) return -1;
   if (s == FAULT_STEP && r->rank == job.faulty && strcmp(job.fault, "twice") == 0)
-    return zp_engine_grad_ready(r->e, 0, 0, r->grad[0], ZP_F32, NULL);
+    return zp_engine_grad_ready(r->e, 0, 0, r->grad[0], N, ZP_F32, NULL);
   return zp_engine_step(r->e, NULL);
 }
 

@@ -215,7 +215,8 @@ static int announce(run *r, int32_t j, int64_t mb, int thread, void *stream)
   const size_t n = (size_t)(r->list[j].numel * zp_dtype_bytes(gradient_dtype(r)));
   if (!r->raw[j]) return is_early(r, r->now, j) ? 0 : zp_engine_grad_unused(r->e, j, mb);
   if (n > 0 && COPY(at, r->raw[j], n, stream)) return -1;
-  return zp_engine_grad_ready(r->e, j, mb, n > 0 ? at : NULL, gradient_dtype(r), stream);
+  return zp_engine_grad_ready(r->e, j, mb, n > 0 ? at : NULL, r->list[j].numel, gradient_dtype(r),
+                              stream);
 }
 
 typedef struct part {
@@ -233,22 +234,7 @@ static void *announce_part(void *arg)
   return NULL;
 }
 
-/* What should not be done, instead of or beside the last announcement of a micro-batch. */
-static int misuse(run *r, int64_t mb, int32_t last, void *stream)
-{
-  const int32_t p = r->cfg.precision;
-  if (is(r, "forget")) return 0;
-  if (is(r, "dtype")) return zp_engine_grad_ready(r->e, last, mb, r->grad, (p + 1) % 3, stream);
-  if (is(r, "null")) return zp_engine_grad_ready(r->e, 2, mb, NULL, p, stream);
-  if (is(r, "entry")) return zp_engine_grad_ready(r->e, 99, mb, r->grad, p, stream);
-  if (is(r, "frozen")) return zp_engine_grad_ready(r->e, 1, mb, r->grad, p, stream);
-  if (is(r, "ahead")) return zp_engine_grad_ready(r->e, last, mb + 1, r->grad, p, stream);
-  if (is(r, "past")) return zp_engine_grad_ready(r->e, last, mb + 7, r->grad, p, stream);
-  if (is(r, "twice")) return announce(r, r->order[0], mb, 0, stream);
-  if (is(r, "step")) return zp_engine_step(r->e, stream);
-  if (is(r, "die")) _exit(7);
-  return announce(r, last, mb, 0, stream);
-}
+#include "misuse.inc"
 
 /* Entries in another order each time. */
 static int announce_all(run *r, int64_t step, int64_t mb, void *stream)
@@ -311,34 +297,6 @@ static int from_host(const zp_message *from, const zp_message *to, void *stream)
     if (COPY(to->t[i].data, from->t[i].data, (size_t)zp_tensor_bytes(&from->t[i]), stream))
       return -1;
   return 0;
-}
-
-/* Functions that no callback may call, and those that only backward may. The engine keeps the
- * error, so that the callback's own return of 0 cannot hide it. */
-static void call_inside(run *r, const char *which)
-{
-  char name[40];
-  const int64_t mb = r->callbacks ? -1 : 0; /* -1: of no micro-batch */
-  zp_engine_state s = {.size = sizeof s};
-  zp_error err;
-  const char *const names[] = {"step",      "get",        "save",        "load",
-                               "destroy",   "grad_ready", "grad_unused", "loss",
-                               "set_hyper", "read_state", "write_state"};
-  for (int32_t i = 0; i < 11; i++) {
-    snprintf(name, sizeof name, "%s-in-%s", names[i], which);
-    if (!is(r, name)) continue;
-    if (i == 0) (void)zp_engine_step(r->e, NULL);
-    else if (i == 1) (void)zp_engine_get(r->e, &s);
-    else if (i == 2) (void)zp_engine_save(r->e, "/dev/null/no");
-    else if (i == 3) (void)zp_engine_load(r->e, "/dev/null/no");
-    else if (i == 4) (void)zp_engine_destroy(r->e, &err);
-    else if (i == 5) (void)zp_engine_grad_ready(r->e, 0, mb, r->grad, r->cfg.precision, NULL);
-    else if (i == 6) (void)zp_engine_grad_unused(r->e, 0, mb);
-    else if (i == 7) (void)zp_engine_loss(r->e, mb, r->loss, NULL);
-    else if (i == 8) (void)zp_engine_set_hyper(r->e, &r->hyper);
-    else if (i == 9) (void)zp_engine_read_state(r->e, 0, ZP_WHAT_MASTER, 0, 0, NULL);
-    else (void)zp_engine_write_state(r->e, 0, ZP_WHAT_MASTER, 0, 0, NULL);
-  }
 }
 
 #include "waits.inc"
@@ -452,10 +410,9 @@ static int create(run *r)
 {
   zp_engine_options o;
   const void *first[ENTRIES_MAX];
-  zp_config other = r->cfg;
+  another other;
   zp_engine_defaults(&o, sizeof o, &r->job);
-  o.config = is(r, "config") ? &other : &r->cfg;
-  other.bucket++;
+  o.config = configuration(r, &other, &o.names);
   o.hyper = r->hyper;
   o.ctx = r;
   o.issued = note_issued;
@@ -507,8 +464,7 @@ static int step(run *r, int64_t number)
   zp_engine_call c = {.step = number, .loss = r->loss};
   for (; !r->callbacks && r->cfg.pp == 1 && c.mb < r->cfg.micro_batches; c.mb++)
     if (forward(r, &c) || loss(r, &c) || backward(r, &c)) return 3;
-  if (is(r, "late") && number == 1)
-    zp_engine_grad_ready(r->e, 0, 0, r->grad, r->cfg.precision, NULL);
+  if (is(r, "late") && number == 1) ready(r, 0, 0, r->grad, 0, r->cfg.precision, NULL);
   if (is(r, "announced") && number == 1 && announced_state(r)) return 1;
   return zp_engine_step(r->e, NULL) ? 3 : 0;
 }

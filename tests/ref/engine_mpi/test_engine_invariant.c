@@ -42,7 +42,7 @@ static int announce_window(void)
     const float loss = 1;
     status = zp_engine_loss(e, mb, &loss, NULL);
     for (int32_t i = ENTRIES; i-- > 0 && !status;)
-      status = zp_engine_grad_ready(e, i, mb, grad, ZP_F32, NULL);
+      status = zp_engine_grad_ready(e, i, mb, grad, N, ZP_F32, NULL);
   }
   return status;
 }
@@ -60,7 +60,7 @@ static void all_fail(const char *condition)
 {
   const float loss = 1;
   zp_engine_state state = {.size = sizeof state};
-  call_fails(zp_engine_grad_ready(e, 0, 0, grad, ZP_F32, NULL), condition);
+  call_fails(zp_engine_grad_ready(e, 0, 0, grad, N, ZP_F32, NULL), condition);
   call_fails(zp_engine_grad_unused(e, 0, 0), condition);
   call_fails(zp_engine_loss(e, 0, &loss, NULL), condition);
   call_fails(zp_engine_step(e, NULL), condition);
@@ -109,7 +109,7 @@ static void all_refuse(zp_engine *none)
 {
   const float loss = 1;
   zp_engine_state state = {.size = sizeof state};
-  cr_assert_eq(zp_engine_grad_ready(none, 0, 0, grad, ZP_F32, NULL), ZP_E_REFUSED);
+  cr_assert_eq(zp_engine_grad_ready(none, 0, 0, grad, N, ZP_F32, NULL), ZP_E_REFUSED);
   cr_assert_eq(zp_engine_grad_unused(none, 0, 0), ZP_E_REFUSED);
   cr_assert_eq(zp_engine_loss(none, 0, &loss, NULL), ZP_E_REFUSED);
   cr_assert_eq(zp_engine_step(none, NULL), ZP_E_REFUSED);

@@ -169,7 +169,7 @@ static int window(zp_engine *e, const rank *r, const zp_config *c, int64_t step)
         continue;
       }
       gradient(step, g, p, dtype, grad);
-      status = zp_engine_grad_ready(e, p, mb, grad, dtype, NULL);
+      status = zp_engine_grad_ready(e, p, mb, grad, list[p].numel, dtype, NULL);
     }
   }
   return status ? status : zp_engine_step(e, NULL);
