@@ -4,13 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "bucket_slots.h"
 #include "early.h"
 #include "engine_parts.h"
 #include "refusal.h"
-#include "settings.h"
 
 /* What the first version of each struct had; larger ones are for members to come. */
 #define V1_OPTIONS (offsetof(zp_engine_options, deadline_s) + sizeof(double))
@@ -269,41 +267,4 @@ int zp_engine_between(const zp_engine_options *o, const char *dir, int announced
         "a checkpoint is between two steps",
         (int)o->rank);
   return ZP_OK;
-}
-
-/* ---- Between ranks --------------------------------------------------------------------------- */
-
-static uint64_t hash_names(const zp_engine_options *o)
-{
-  uint64_t h = 0;
-  char name[ZP_CKPT_NAME];
-  for (int32_t j = 0; j < o->config->n_params; j++) {
-    zp_engine_name(o, j, name, sizeof name);
-    h = XXH3_64bits_withSeed(name, strlen(name), h);
-  }
-  return h;
-}
-
-static int exchange(const zp_engine_options *o, void *bytes, size_t n, zp_error *err)
-{
-  const int failed = o->exchange(o->exchange_ctx, o->rank, bytes, n);
-  if (!failed) return ZP_OK;
-  return zp_fail(err, ZP_E_PEER, o->rank,
-                 "rank %d: options.exchange failed (it returned %d): were all %d ranks started?",
-                 (int)o->rank, failed, (int)o->world);
-}
-
-int zp_engine_agree(const zp_engine_options *o, uint64_t *word, zp_error *err)
-{
-  zp_settings mine, first;
-  *word = zp_ckpt_word();
-  if (o->world == 1) return ZP_OK;
-  zp_settings_begin(&mine, "a program with zp_engine_create");
-  zp_settings_add_config(&mine, o->config, hash_names(o));
-  zp_settings_add_hyper(&mine, &o->hyper, o->config->precision);
-  zp_settings_add(&mine, "options.ordered", "%d", (int)o->ordered);
-  first = mine;
-  if (exchange(o, &first, sizeof first, err) || zp_settings_compare(&mine, &first, o->rank, err))
-    return err->status;
-  return exchange(o, word, sizeof *word, err);
 }

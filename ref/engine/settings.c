@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "build_info.h"
+#include "entry_list.h"
 
 enum {
   SHOWN_BYTES = 200, /* of a value: a long path, and a hash where it is cut */
@@ -19,6 +20,8 @@ enum {
 };
 
 static const char overflow_name[] = "hash of further settings=";
+static const char list_name[] = "hash of the parameter list";
+static const char names_name[] = "hash of the entries' names";
 
 /* A line that does not fit changes the hash at the end instead. */
 static void append(zp_settings *s, const char *line)
@@ -107,8 +110,8 @@ void zp_settings_add_config(zp_settings *s, const zp_config *c, uint64_t names)
     zp_settings_add(s, number[i].name, "%" PRId64, number[i].value);
   zp_settings_add(s, "reduce", "%s", c->reduce == ZP_EXACT ? "exact" : "ordered");
   zp_settings_add(s, "precision", "%s", zp_dtype_name(c->precision));
-  zp_settings_add(s, "hash of the parameter list", "%016" PRIx64, hash_entries(c));
-  zp_settings_add(s, "hash of the entries' names", "%016" PRIx64, names);
+  zp_settings_add(s, list_name, "%016" PRIx64, hash_entries(c));
+  zp_settings_add(s, names_name, "%016" PRIx64, names);
 }
 
 void zp_settings_add_hyper(zp_settings *s, const zp_hyper *h, int32_t precision)
@@ -161,20 +164,34 @@ static const char *split(char *line)
   return equals + 1;
 }
 
-int zp_settings_compare(const zp_settings *mine, const zp_settings *first, int32_t rank,
-                        zp_error *err)
+int zp_settings_are(const zp_settings *s)
+{
+  return memchr(s->text, 0, sizeof s->text) != NULL && strncmp(s->text, "program=", 8) == 0;
+}
+
+/* Does the line of a hash have nothing to add to the entries that are named? */
+static int is_explained(const char *line, int32_t entries)
+{
+  return entries > 0 && (strncmp(line, list_name, sizeof list_name - 1) == 0 ||
+                         strncmp(line, names_name, sizeof names_name - 1) == 0);
+}
+
+int zp_settings_compare(const zp_settings *mine, const zp_settings *first, zp_settings_lists lists,
+                        int32_t rank, zp_error *err)
 {
   const char *a = mine->text, *b = first->text;
   char x[LINE_BYTES], y[LINE_BYTES];
-  int32_t shown = 0;
+  int32_t shown = 0, entries = 0;
   if (memcmp(mine, first, sizeof *mine) == 0) return ZP_OK;
   zp_fail(err, ZP_E_MISMATCH, rank, "rank %d has other settings than rank 0 (STEP-10)", (int)rank);
-  if (memchr(b, 0, sizeof first->text) == NULL || strncmp(b, "program=", 8) != 0) {
+  if (!zp_settings_are(first)) {
     zp_error_append(err, ": rank 0 runs another program, or another version of this one");
     return err->status;
   }
+  if (lists.mine && lists.first)
+    entries = zp_entry_list_differ(lists.mine, lists.first, DIFFERENCES, err);
   while (next_line(&a, x, sizeof x) && next_line(&b, y, sizeof y)) {
-    if (strcmp(x, y) == 0) continue;
+    if (strcmp(x, y) == 0 || is_explained(x, entries)) continue;
     if (shown == DIFFERENCES) zp_error_append(err, "\n  ... and others");
     if (shown++ == DIFFERENCES) break;
     const char *here = split(x), *there = split(y);

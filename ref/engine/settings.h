@@ -29,9 +29,17 @@ void zp_settings_add(zp_settings *s, const char *name, const char *format, ...)
 void zp_settings_add_config(zp_settings *s, const zp_config *c, uint64_t names);
 void zp_settings_add_hyper(zp_settings *s, const zp_hyper *h, int32_t precision);
 
+/* Parameter lists (entry_list.h); both NULL: not exchanged. */
+typedef struct zp_settings_lists {
+  const char *mine, *first;
+} zp_settings_lists;
+
 /* Compares this rank's settings with rank 0's: ZP_OK, or ZP_E_MISMATCH in *err, which names rank
- * and each setting that differs, with both values. */
-int zp_settings_compare(const zp_settings *mine, const zp_settings *first, int32_t rank,
-                        zp_error *err);
+ * and each setting that differs, with both values; of parameter lists each entry and field. */
+int zp_settings_compare(const zp_settings *mine, const zp_settings *first, zp_settings_lists lists,
+                        int32_t rank, zp_error *err);
+
+/* Are these settings of this program and version? Others may be anything. */
+int zp_settings_are(const zp_settings *s);
 
 #endif

@@ -60,6 +60,8 @@ int zp_train_agree(const zp_training *job, zp_error *err)
   describe(job, &mine);
   first = mine;
   if (zp_mpi_broadcast_bytes(job->mpi, &first, sizeof first, err) != 0) return err->status;
-  if (zp_settings_compare(&mine, &first, zp_mpi_rank(job->mpi), err) != 0) return err->status;
+  if (zp_settings_compare(&mine, &first, (zp_settings_lists){NULL, NULL}, zp_mpi_rank(job->mpi),
+                          err) != 0)
+    return err->status;
   return zp_mpi_barrier(job->mpi, err); /* no rank starts before all have compared */
 }

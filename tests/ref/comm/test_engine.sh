@@ -102,6 +102,9 @@ wrong ordered 'options.ordered: only with config.reduce ZP_ORDERED'
 at='rank 0 \(stage 0, dp 0, tp 0\)'
 wrong dtype \
   "$at, step 1: entry 4 \(p4\) .* micro-batch 0: the gradient is fp16, .* dtype is bf16"
+wrong short "$at, step 1: entry 2 \(p2\) .* micro-batch 0: got a count of 24, expected 25, the entry"
+wrong long "$at, step 1: entry 4 \(p4\) .* micro-batch 0: got a count of 1, expected 0, the entry"
+wrong short "$at, step 1: entry 2 \(p2\) .*: got a count of 24, expected 25, the entry" callbacks=1
 wrong null "$at, step 1: entry 2 \(p2\) .*: the gradient's address is NULL"
 wrong entry "$at, step 1: entry 99 .*: there is no such entry"
 wrong frozen "$at, step 1: entry 1 .*: it is frozen"
@@ -139,11 +142,14 @@ leaves() { # leaves MODE: rank 1
   says "0 2 3" 'no sign of life from rank 1'
   law "a_rank_that_leaves_is_named_by_all_$(echo "$1" | tr '= ' __)"
 }
-configuration() {
-  fails dp=4 fault=config rank=3
-  says 3 '^  bucket: 17 here, 16 on rank 0'
+configuration() { # configuration FAULT PATTERN…: rank 3 has another configuration
+  fault=$1
+  fails dp=4 "fault=$1" rank=3
+  shift
+  for pattern in "$@"; do says 3 "$pattern"; done
   says "0 1 2" 'rank 3 has failed|no sign of life from rank 3'
-  law another_configuration_on_one_rank_is_named
+  grep -qE 'hash|deadline' "$tmp"/job/1/rank.*/std* && complain 'a hash or the deadline'
+  law "another_configuration_on_one_rank_is_named_${fault}"
 }
 another_hyper() { # another_hyper MODE RANK
   # shellcheck disable=SC2086 # several arguments
@@ -197,7 +203,13 @@ beside misuse dp=4
 beside misuse "pp=2 dp=2"
 beside leaves dp=4
 beside leaves "pp=2 dp=2"
-beside configuration
+beside configuration config '^  bucket: 17 here, 16 on rank 0'
+beside configuration numel '^  numel of entry 2 \(p2\): 26 here, 25 on rank 0'
+beside configuration frozen-too '^  frozen of entry 2 \(p2\): 1 here, 0 on rank 0' \
+  '^  frozen of entry 3 \(p3\): 1 here, 0 on rank 0'
+beside configuration name '^  name of entry 3 \(q3\): q3 here, p3 on rank 0'
+beside configuration more '^  number of entries: 7 here, 6 on rank 0' \
+  '^  entry 6 \(p6\) and later ones: only here'
 beside another_hyper dp=4 2
 beside another_hyper "pp=2 dp=2" 0
 beside load "$tmp/ck"
