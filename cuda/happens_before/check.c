@@ -165,6 +165,7 @@ int zp_hb_compare(const zp_hb_run *r, int32_t draws, zp_hb_report *o)
   int failed = 0;
   *o = (zp_hb_report){.race = {-1, -1}, .waits = {-1, -1}};
   for (int32_t v = 0; v < r->plan->graph.n; v++) o->nodes += r->last[v] >= 0;
+  if (r->absent) snprintf(o->text, sizeof o->text, "%s", r->unplanned_text);
   find_missing(r, o);
   o->unplanned = r->unplanned;
   if (!o->text[0]) snprintf(o->text, sizeof o->text, "%s", r->unplanned_text);

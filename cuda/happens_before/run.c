@@ -1,6 +1,7 @@
 /* The graph of a run from simdev's record: the order of streams, events, data, hosts that
  * waited. */
 #include "run.h"
+#include "operand.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -93,17 +94,31 @@ static int32_t node_of(const zp_hb_run *r, const nodes *l, const simdev_record *
   return (int32_t)(*at - r->plan->node);
 }
 
-/* Keeps the first piece of work that is not in the plan, or not there. */
-static void note_unplanned(zp_hb_run *r, const simdev_record *item, int32_t node)
+/* The plan's work after `before` on its stream, or -1. */
+static int32_t after(const zp_hb_plan *p, int32_t before)
 {
-  char theirs[ZP_HB_NAME] = "no work of the plan";
+  for (int32_t v = 0; before >= 0 && v < p->graph.n; v++)
+    if (p->graph.chain[v] == p->graph.chain[before] && p->node[v].chain >= 0 &&
+        p->graph.position[v] == p->graph.position[before] + 1)
+      return v;
+  return -1;
+}
+
+/* Keeps the first piece of work that is not in the plan, or not there. before: the work of the plan
+ * that preceded it on its stream, or -1. */
+static void note_unplanned(zp_hb_run *r, const simdev_record *item, int32_t node, int32_t before)
+{
+  char theirs[ZP_HB_NAME] = "no work of the plan", next[ZP_HB_NAME] = "the stream's first work";
   if (r->unplanned++) return;
+  const int32_t expected = after(r->plan, before);
   if (node >= 0) zp_hb_node_text(r->plan, node, theirs, sizeof theirs);
+  if (expected >= 0) zp_hb_node_text(r->plan, expected, next, sizeof next);
+  else if (before >= 0) snprintf(next, sizeof next, "no further work of the plan");
   snprintf(r->unplanned_text, sizeof r->unplanned_text,
            "rank %d, stream %d %s: %s (issue %" PRId64 ", tag %" PRIx64
-           "): expected the next work of the plan on this stream, got %s",
+           "):\n  got %s\n  expected %s",
            item->rank, item->stream, item->stream_name, item->name, item->issue,
-           (uint64_t)item->tag, theirs);
+           (uint64_t)item->tag, theirs, next);
 }
 
 /* Kernels of one tag before, between and after its communications are separate pieces. */
@@ -135,7 +150,7 @@ static void match_stream(zp_hb_run *r, const nodes *l, int32_t from, int32_t to)
     const int next = v->node >= 0 &&
                      plan->position[v->node] == (before < 0 ? 1 : plan->position[before] + 1) &&
                      (before < 0 || plan->chain[v->node] == plan->chain[before]);
-    if (!again && !next) note_unplanned(r, v->item, v->node);
+    if (!again && !next) note_unplanned(r, v->item, v->node, before);
     cut = 0;
     if (v->node < 0) continue;
     before = v->node;
@@ -145,6 +160,49 @@ static void match_stream(zp_hb_run *r, const nodes *l, int32_t from, int32_t to)
     }
     r->last[v->node] = i;
   }
+}
+
+/* The work that first needs what v makes: over an operand; else over an order that the plan demands
+ * for another reason. NULL: no work needs it. */
+static const zp_hb_graph_edge *first_need(const zp_hb_plan *p, int32_t v)
+{
+  const zp_hb_graph_edge *best = NULL;
+  for (int64_t i = 0; i < p->graph.edges; i++) {
+    const zp_hb_graph_edge *e = &p->graph.edge[i];
+    if (e->from != v || p->node[e->to].chain < 0) continue;
+    if (!best || (best->why < ZP_ON_PARAMS && e->why >= ZP_ON_PARAMS) ||
+        ((best->why < ZP_ON_PARAMS) == (e->why < ZP_ON_PARAMS) &&
+         p->graph.position[e->to] < p->graph.position[best->to]))
+      best = e;
+  }
+  return best;
+}
+
+/* Work of the plan that a complete run lacks. The first one, in the order of the plan, explains
+ * what else is not there, and is what the text names. */
+static void find_absent(zp_hb_run *r)
+{
+  const zp_hb_plan *p = r->plan;
+  char name[ZP_HB_NAME], needs[ZP_HB_NAME] = "", why[ZP_HB_NAME] = "";
+  int32_t first = -1;
+  for (int32_t k = 0; r->complete && k < p->graph.n; k++) {
+    const int32_t v = p->graph.order[k];
+    if (p->node[v].chain < 0 || r->last[v] >= 0) continue;
+    r->unplanned++;
+    r->absent++;
+    if (first < 0) first = v;
+  }
+  if (first < 0) return;
+  const zp_hb_graph_edge *need = first_need(p, first);
+  zp_hb_node_text(p, first, name, sizeof name);
+  snprintf(r->unplanned_text, sizeof r->unplanned_text, "missing operation: it did not run:\n  %s",
+           name);
+  if (!need) return;
+  zp_hb_node_text(p, need->to, needs, sizeof needs);
+  zp_hb_operand_text(need->why, why, sizeof why);
+  snprintf(r->unplanned_text + strlen(r->unplanned_text),
+           sizeof r->unplanned_text - strlen(r->unplanned_text), "\nneeded by (%s):\n  %s", why,
+           needs);
 }
 
 static int match(zp_hb_run *r)
@@ -158,12 +216,7 @@ static int match(zp_hb_run *r)
     match_stream(r, &l, from, to);
     from = to;
   }
-  for (int32_t v = 0; r->complete && v < r->plan->graph.n; v++) {
-    if (r->plan->node[v].chain < 0 || r->last[v] >= 0) continue;
-    if (r->unplanned++) continue;
-    zp_hb_node_text(r->plan, v, r->unplanned_text, sizeof r->unplanned_text - 32);
-    strcat(r->unplanned_text, ": did not run");
-  }
+  find_absent(r);
   free(l.node);
   return 0;
 }

@@ -23,7 +23,8 @@ typedef struct zp_hb_run {
   int32_t n;                       /* of items */
   int32_t complete;                /* 1: simdev had no finding, so all of the plan must have run */
   int64_t unplanned;               /* pieces of work that are not in the plan, or not there */
-  char unplanned_text[ZP_HB_TEXT]; /* the first */
+  int64_t absent;                  /* of them, work of the plan that did not run */
+  char unplanned_text[ZP_HB_TEXT]; /* an absent one; else the first */
   int32_t *last;                   /* [plan nodes] the vertex that ends it, or -1: it did not run */
   int32_t *begin;                  /* [plan nodes] the vertex that begins it, or -1 */
   zp_hb_graph graph;

@@ -251,3 +251,71 @@ Test(happens_before, a_dropped_wait_is_missing_with_gradual_backward)
 {
   drop_waits(1);
 }
+
+/* ---- Missing operations ---------------------------------------------------------------------- */
+
+/* The plan's first work with this tag on the rank. */
+static int32_t node_of(const zp_hb_plan *p, int32_t rank, int64_t tag)
+{
+  for (int32_t k = 0; k < p->graph.n; k++) {
+    const zp_hb_node *n = &p->node[p->graph.order[k]];
+    if (n->chain >= 0 && n->rank == rank && n->tag == tag) return p->graph.order[k];
+  }
+  return -1;
+}
+
+/* The records of a run whose rank 1 lacks the work of record i. */
+static void lacks(const zp_hb_case *c, const zp_hb_plan *p, const simdev *s, int64_t i)
+{
+  static char was[1 << 16];
+  char name[ZP_HB_NAME], wanted[2 * ZP_HB_NAME];
+  int64_t n;
+  zp_hb_report o;
+  simdev_record *list = (simdev_record *)(uintptr_t)simdev_records(s, &n); /* restored below */
+  const int64_t tag = list[i].tag;
+  cr_assert(n <= (int64_t)sizeof was);
+  for (int64_t k = 0; k < n; k++) {
+    was[k] = list[k].rank == 1 && list[k].tag == tag;
+    if (was[k]) list[k].tag = 0; /* no work of the plan */
+  }
+  cr_assert_eq(zp_hb_check(c, s, &o), 1);
+  zp_hb_node_text(p, node_of(p, 1, tag), name, sizeof name);
+  snprintf(wanted, sizeof wanted, "missing operation: it did not run:\n  %s", name);
+  cr_assert_eq(strncmp(o.text, wanted, strlen(wanted)), 0, "expected %s\ngot %s", wanted, o.text);
+  if (strstr(name, "add entry")) {
+    cr_assert(strstr(o.text, "\nneeded by ("), "%s", o.text);
+    cr_assert(strstr(o.text + strlen(wanted), "\n  rank 1, step "), "%s", o.text);
+  }
+  for (int64_t k = 0; k < n; k++)
+    if (was[k]) list[k].tag = tag;
+}
+
+Test(happens_before, an_operation_that_did_not_run_is_named_with_what_needs_it)
+{
+  static const char text[] = "precision=fp32,M=3,bucket=5,pp=3,dp=2,stage=2,steps=2,"
+                             "list=12@0.0+7@0.0+9@1.0+8@1.1+11@2.0";
+  static zp_diff_case j;
+  static zp_error err;
+  zp_case c;
+  char why[ZP_HB_TEXT];
+  int64_t n, tried = 0;
+  zp_hb_report o;
+  zp_case_init(&c);
+  cr_assert_eq(zp_case_parse(&c, text, why, sizeof why), 0, "%s", why);
+  cr_assert_eq(zp_diff_case_open(&j, &c, &err), 0, "%s", err.text);
+  const zp_schedule s = {.seed = 1, .producers = 2, .path = 1};
+  cr_assert_eq(compare(j.diff, s, &o), 0, "%s", o.text);
+  const zp_hb_case order = zp_diff_order_case(j.diff);
+  zp_hb_plan *p = zp_hb_plan_open(&order, why, sizeof why);
+  cr_assert(p != NULL, "%s", why);
+  const simdev_record *list = simdev_records(j.diff->simulation.now, &n);
+  for (int64_t i = 0; i < n; i++) {
+    if (list[i].rank != 1 || list[i].tag == 0 || node_of(p, 1, list[i].tag) < 0) continue;
+    lacks(&order, p, j.diff->simulation.now, i);
+    tried++;
+  }
+  cr_assert(tried > 60, "%d tried", (int)tried);
+  cr_assert_eq(zp_hb_check(&order, j.diff->simulation.now, &o), 0, "%s", o.text);
+  zp_hb_plan_close(p);
+  zp_diff_case_close(&j);
+}
