@@ -193,5 +193,26 @@ def of_norms(norms, right):
     return ["ranks differ"] + ["each rank has the norm of its own shard"] * alone
 
 
+def disagreement(norms, own, right):
+    """What norms that differ between ranks have in common, as the end of a sentence.
+
+    own: of each rank the right norm of the elements that it holds."""
+    if len(set(norms)) < 2:
+        return ""
+    text = f"; the ranks disagree ({', '.join(f'{norm:.9g}' for norm in norms)})"
+
+    def alike(norm, other):
+        return math.isclose(norm, other, rel_tol=1e-5)
+
+    if "each rank has the norm of its own shard" in of_norms(norms, right) or (
+        len(norms) == len(own) and all(map(alike, norms, own))
+    ):
+        return text + ": each equals its own shard's norm"
+    good = [rank for rank, norm in enumerate(norms) if alike(norm, right)]
+    if good and len(good) < len(norms):
+        return text + f": it is right on {len(good)} of {len(norms)} ranks"
+    return text
+
+
 def matches_square(norm, square):
     return square >= 0 and math.isclose(norm, math.sqrt(square), rel_tol=1e-5)

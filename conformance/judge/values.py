@@ -233,7 +233,8 @@ class Judge:
                 "STAT-4",
                 "norm",
                 f"step {step}, rank {rank}: norm: got {got:.9g}, expected {right:.9g} "
-                f"(ratio {ratio:.6g}; ratio squared {ratio * ratio:.6g})",
+                f"(ratio {ratio:.6g}; ratio squared {ratio * ratio:.6g})"
+                + symptom.disagreement(self.norms(step), self.own_norms(step, want), right),
                 step=step,
                 rank=rank,
                 detail={
@@ -370,6 +371,21 @@ class Judge:
         """The norms that the ranks report in a step."""
         mine = [rank["steps"][step].get("norm") for rank in self.answer["ranks"]]
         return [number(norm) for norm in mine if norm is not None]
+
+    def own_norms(self, step, want):
+        """For each rank, the right norm of the elements whose gradients or masters it returned."""
+        found = []
+        for rank, answer in enumerate(self.answer["ranks"]):
+            squares, mine = 0.0, answer["steps"][step]
+            runs = mine.get("gradients") or mine.get("masters") or {}
+            for j, entry in enumerate(self.case["parameters"]):
+                copies = want["entries"][j]
+                right = copies[copy_of(self.case, entry, rank)].get("gradient", [])
+                for offset, values in runs.get(entry["name"], []):
+                    held = right[offset : offset + len(values)]
+                    squares += sum(number(x) ** 2 for x in held)
+            found.append(math.sqrt(squares))
+        return found
 
     # ---- Tensors
 

@@ -369,6 +369,40 @@ static void explain_skip(const zp_case_state *s, const zp_step_result *got)
                                      : "no");
 }
 
+/* The norm of the elements that a rank holds of the right mean gradient. */
+static double shard_norm(const zp_case_state *s, const zp_rank *r)
+{
+  double sum = 0;
+  for (int32_t k = 0; k < r->lay.n_flats; k++) {
+    const zp_flat *f = &r->lay.flat[k];
+    for (int64_t b = 0; f->use == 0 && b < zp_buckets(f); b++) {
+      const float *g = zp_held_of(r, k, b, ZP_WHAT_GRADIENT);
+      const int64_t n = zp_rank_range(r, k, b).count;
+      for (int64_t i = 0; i < n; i++) sum += (double)g[i] * (double)g[i];
+    }
+  }
+  return ldexp(sqrt(sum), -s->want.log2_scale);
+}
+
+/* Why norms differ between ranks, after gradients that are right. */
+static void explain_ranks(const zp_case_state *s)
+{
+  const int32_t world = zp_sim_world(s->sim);
+  int32_t own = 0, whole = 0;
+  for (int32_t q = 0; q < world; q++) {
+    const zp_rank *r = zp_sim_rank(s->sim, q);
+    const double norm = f64(r->result.norm_f64), shard = shard_norm(s, r);
+    own += fabs(norm - shard) <= 1e-5 * shard;
+    whole += norm == f64(s->want.norm_f64);
+  }
+  if (own == world)
+    zp_verdict_say(s->v, "\n  each rank's norm equals its own shard's norm: it was not reduced "
+                         "over the ranks");
+  else if (whole > 0)
+    zp_verdict_say(s->v, "\n  the norm is serial's (%.17g) on %d of %d ranks",
+                   f64(s->want.norm_f64), whole, world);
+}
+
 /* All ranks agree in the step's result. STAT-5 */
 static int compare_ranks(const zp_case_state *s)
 {
@@ -383,6 +417,7 @@ static int compare_ranks(const zp_case_state *s)
                    (long long)s->step, q, f64(a->norm_f64), f64(b->norm_f64),
                    a->skipped ? "skipped" : "taken", b->skipped ? "skipped" : "taken",
                    a->log2_scale, b->log2_scale);
+    if (!a->skipped && !b->skipped && a->norm_f64 != b->norm_f64) explain_ranks(s);
     return 1;
   }
   return 0;

@@ -276,6 +276,19 @@ def test_similar():
         check(f"{fault}: the most similar historic bug is {bug}", bug in str(first[:1]), first)
 
 
+def test_ranks_that_disagree():
+    """A norm that differs between ranks is explained as such."""
+    for case, end in (
+        ("dp=3,pp=1,stage=2", "): each equals its own shard's norm"),
+        ("dp=2,pp=2,stage=1", "): each equals its own shard's norm"),
+    ):
+        recipe = f"precision=fp32,M=2,bucket=64,tp=1,ep=1,steps=1,{case},list=9@0.0+4@0.0"
+        recipe += "+7@1.0" if "pp=2" in case else ""
+        _, report, _ = run(f"{COMMAND} adapter --fault pt170862", "--only", recipe)
+        text = str(report["causes"])
+        check(f"{case}: the ranks disagree", "; the ranks disagree (" in text and end in text, text)
+
+
 def write_report(folder, version, report):
     """A report of another version."""
     path = os.path.join(folder, f"{version}.json")
@@ -433,6 +446,7 @@ sys.exit(
         test_refused,
         test_terminal,
         test_similar,
+        test_ranks_that_disagree,
         test_results,
     )
 )
