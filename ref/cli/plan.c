@@ -131,6 +131,7 @@ static int check(const zp_options *o, const zp_config *cfg)
                       .slots = o->hyper.slots,
                       .threads = cpus < 1 ? 1 : (int32_t)cpus,
                       .write = zp_rank_program_write,
+                      .alive = zp_alive,
                       .memory_max = 0.95 * zp_memory_free_now("").bytes};
   zp_check_result result;
   zp_error *err = calloc(1, sizeof *err);

@@ -148,7 +148,8 @@ static int check_programs(zp_case_state *s, zp_error *err)
                             .fp32_gradients = s->c->synth.fp32_gradients,
                             .slots = s->c->slots,
                             .threads = 1,
-                            .write = zp_rank_program_write};
+                            .write = zp_rank_program_write,
+                            .alive = zp_alive};
   zp_check_result result;
   cfg.params = zp_sim_rank(s->sim, 0)->block.cfg.params; /* flat sizes */
   if (zp_check_all(&job, &result, err) == ZP_OK) return 0;

@@ -190,7 +190,7 @@ static double need_bytes(const worker *w, int32_t n)
   const double op = sizeof(zp_op), tied = cfg->tied_keys + 1, ops = (double)c->cap_ops;
   const double channels = tied * (sizeof *c->tied_channel + sizeof *c->channel);
   const double entries = (double)w->most_entries * (sizeof *c->next + sizeof *c->next_mb);
-  const double acts = (double)zp_alive(cfg->pp, cfg->micro_batches, 0) * sizeof *c->act;
+  const double acts = (double)zp_check_activations(cfg->pp, cfg->micro_batches, 0) * sizeof *c->act;
   const double states =
       (double)w->most_buckets * sizeof *c->bucket + (double)most_slots(w) * sizeof *c->slot_of;
   /* the rank's program; with others in its groups, a first member's and the ledgers; with other
@@ -232,7 +232,7 @@ static int open_worker(worker *w, int32_t threads)
   c->slot_of = calloc((size_t)most_slots(w), sizeof *c->slot_of);
   c->next = calloc((size_t)w->most_entries + 1, sizeof *c->next);
   c->next_mb = calloc((size_t)w->most_entries + 1, sizeof *c->next_mb);
-  c->act = calloc((size_t)zp_alive(cfg->pp, cfg->micro_batches, 0) + 1, sizeof *c->act);
+  c->act = calloc((size_t)zp_check_activations(cfg->pp, cfg->micro_batches, 0) + 1, sizeof *c->act);
   int ok = c->ops != NULL && c->ref_ops != NULL && c->channel != NULL && c->tied_channel != NULL &&
            c->bucket != NULL && c->slot_of != NULL && c->next != NULL && c->next_mb != NULL &&
            c->act != NULL;

@@ -28,6 +28,8 @@ typedef enum zp_check_kind {
   ZP_CHECK_ONCE,        /* buckets reduced, averaged, updated, gathered once */
   ZP_CHECK_BUCKET_SLOT, /* bucket slots filled only when free */
   ZP_CHECK_ACTIVATION,  /* activation slots taken only when free, at most S - s */
+  ZP_CHECK_BUFFERS,     /* stages' activation buffers: the plan's number, what a count of the
+                         * schedule gives, and the most in use */
   ZP_CHECK_KINDS
 } zp_check_kind;
 
@@ -40,6 +42,8 @@ typedef struct zp_check_job {
   /* Generates a program: zp_rank_program_write, or a test's version of it that makes mistakes. */
   int64_t (*write)(const zp_block_rank *b, const zp_layout *lay, int32_t phase, zp_op *ops,
                    int64_t cap);
+  /* The activation buffers of stage s of S: zp_alive, or a test's version of it. */
+  int64_t (*alive)(int64_t S, int64_t M, int64_t s);
   /* Called now and then with the number of ranks done; may be NULL. */
   void (*progress)(void *ctx, int64_t done, int64_t all);
   void *ctx;

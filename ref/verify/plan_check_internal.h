@@ -40,6 +40,9 @@ typedef struct stage_info {
   int32_t n_tied;
 } stage_info;
 
+/* The activation buffers that stage s needs, by a count of its own. spec: PIPE-4 */
+int64_t zp_check_activations(int64_t stages, int64_t micro_batches, int64_t s);
+
 /* Everything of one thread. */
 typedef struct checker {
   const zp_check_job *job;

@@ -12,7 +12,7 @@ typedef struct walk {
   int64_t S, M, s, alive_max;
   int32_t slots;
   int64_t forwarded, backwarded; /* micro-batches begun so far: they come in order */
-  int64_t alive;
+  int64_t alive, most_alive;
   int64_t act_got, grad_got; /* received and not used yet */
   int64_t act_due, grad_due; /* computed and not sent yet */
   int64_t meta, loaded, arrived, adding;
@@ -74,7 +74,7 @@ static int on_forward(walk *w, const zp_op *op, int64_t pc)
     FAULT(ZP_CHECK_ACTIVATION, "activation slot %d is taken or not one of %lld", (int)op->slot,
           (long long)w->alive_max);
   w->c->act[op->slot] = op->mb;
-  w->alive++;
+  if (++w->alive > w->most_alive) w->most_alive = w->alive;
   if (w->alive > w->S - w->s)
     FAULT(ZP_CHECK_ACTIVATION, "%lld activations alive on stage %lld of %lld", (long long)w->alive,
           (long long)w->s, (long long)w->S);
@@ -356,6 +356,9 @@ static int at_end(walk *w, const zp_op *op, int64_t pc)
   if (w->forwarded != w->M || w->backwarded != w->M || w->alive != 0)
     FAULT(ZP_CHECK_ACTIVATION, "the step ends after %lld forwards and %lld backwards of %lld",
           (long long)w->forwarded, (long long)w->backwarded, (long long)w->M);
+  if (w->most_alive != w->alive_max)
+    FAULT(ZP_CHECK_BUFFERS, "%lld activations at a time, of %lld buffers", (long long)w->most_alive,
+          (long long)w->alive_max);
   if (w->act_due >= 0 || w->grad_due >= 0 || w->act_got >= 0 || w->grad_got >= 0)
     FAULT(ZP_CHECK_P2P, "the step ends with a message unsent or unused");
   if (all_entries(w, op, pc) != 0) return ZP_E_VERDICT;
@@ -381,11 +384,26 @@ static int at_end(walk *w, const zp_op *op, int64_t pc)
   return 0;
 }
 
+/* The plan's number of buffers, which the engines allocate. */
+static int check_buffers(walk *w)
+{
+  const int64_t planned = w->c->job->alive(w->S, w->M, w->s);
+  if (planned != w->alive_max)
+    return zp_check_violation(w->c, ZP_CHECK_BUFFERS, NULL, 0,
+                              "the plan has %lld activation buffers, expected %lld: stage %lld of "
+                              "%lld, %lld micro-batches",
+                              (long long)planned, (long long)w->alive_max, (long long)w->s,
+                              (long long)w->S, (long long)w->M);
+  w->c->result->count[ZP_CHECK_BUFFERS]++;
+  return 0;
+}
+
 int zp_check_step(checker *c, const zp_op *ops, int64_t n)
 {
   const stage_info *st = &c->stage[c->at.pp];
   walk w = {.c = c, .st = st, .S = c->cfg->pp, .M = c->cfg->micro_batches, .s = c->at.pp};
-  w.alive_max = zp_alive(w.S, w.M, w.s);
+  w.alive_max = zp_check_activations(w.S, w.M, w.s);
+  if (check_buffers(&w) != 0) return ZP_E_VERDICT;
   w.act_got = w.grad_got = w.act_due = w.grad_due = -1;
   w.meta = w.loaded = w.arrived = w.adding = -1;
   memset(c->bucket, 0, (size_t)st->first_bucket[st->lay.n_flats] * sizeof *c->bucket);

@@ -20,6 +20,7 @@ static const char *const names[ZP_CHECK_KINDS] = {
     [ZP_CHECK_ONCE] = "buckets reduced, averaged, updated, gathered once (STEP-2)",
     [ZP_CHECK_BUCKET_SLOT] = "bucket slots filled only when free (RED-3)",
     [ZP_CHECK_ACTIVATION] = "activation slots free when taken, at most S - s (PIPE-4)",
+    [ZP_CHECK_BUFFERS] = "activation buffers as many as micro-batches in flight (PIPE-4)",
 };
 
 static const char *const phases[ZP_PHASES] = {"init", "step", "save", "load"};

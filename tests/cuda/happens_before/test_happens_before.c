@@ -2,6 +2,7 @@
  * when the plan's critical path says. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,7 @@
  * rank's program is found and its rank named.
  * spec: LEDG-1, LEDG-2, PIPE-3, PIPE-5, PART-3, RED-3, RED-9 */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../../../ref/engine/rank_program.h"
@@ -137,10 +138,21 @@ static int64_t write_wrongly(const zp_block_rank *b, const zp_layout *lay, int32
   return n;
 }
 
+/* A planner that has `buffers_more` more activation buffers on the last stage but one. */
+static int64_t buffers_more;
+
+static int64_t buffers(int64_t S, int64_t M, int64_t s)
+{
+  return zp_alive(S, M, s) + (s == S - 2 ? buffers_more : 0);
+}
+
 static int run(const zp_config *cfg, int32_t replicas, int32_t threads, zp_error *err)
 {
-  const zp_check_job job = {
-      .cfg = cfg, .replicas = replicas, .threads = threads, .write = write_wrongly};
+  const zp_check_job job = {.cfg = cfg,
+                            .replicas = replicas,
+                            .threads = threads,
+                            .write = write_wrongly,
+                            .alive = buffers};
   zp_check_result result;
   return zp_check_all(&job, &result, err);
 }
@@ -232,4 +244,23 @@ Test(check, names_the_rank_and_the_position)
   cr_assert_eq(run(&cfg, 1, 2, &err), ZP_E_VERDICT);
   cr_assert_eq(err.rank, 13);
   cr_assert_not_null(strstr(err.text, "rank 13 (pp 1, dp 2, tp 1), program step"), "%s", err.text);
+}
+
+/* spec: PIPE-4 */
+Test(check, a_planner_with_another_number_of_activation_buffers_is_found)
+{
+  static zp_error err;
+  const zp_config cfg = config(2, ZP_EXACT);
+  mutation.rank = -1;
+  for (buffers_more = -1; buffers_more <= 1; buffers_more++) {
+    char wanted[80];
+    const long long expected = zp_alive(cfg.pp, cfg.micro_batches, cfg.pp - 2);
+    const int status = run(&cfg, 1, 2, &err);
+    if (buffers_more == 0) cr_assert_eq(status, 0, "%s", err.text);
+    if (buffers_more == 0) continue;
+    snprintf(wanted, sizeof wanted, "the plan has %lld activation buffers, expected %lld: stage %d",
+             expected + (long long)buffers_more, expected, (int)cfg.pp - 2);
+    cr_assert_eq(status, ZP_E_VERDICT);
+    cr_assert_not_null(strstr(err.text, wanted), "%s", err.text);
+  }
 }
