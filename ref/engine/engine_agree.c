@@ -7,12 +7,6 @@
 #include "entry_list.h"
 #include "settings.h"
 
-/* What rank 0 has. Its parameter list follows in an exchange of its own. */
-typedef struct shared {
-  zp_settings settings;
-  int64_t list_bytes; /* with its 0 */
-} shared;
-
 static uint64_t hash_names(const zp_engine_options *o)
 {
   uint64_t h = 0;
@@ -40,25 +34,23 @@ static void name_of(const void *ctx, int32_t j, char *text, int64_t cap)
 
 /* Collective if all ranks run this program. The lists are exchanged even if they are equal, as
  * rank 0 does not learn what other ranks have. */
-static int compare_with_first(const zp_engine_options *o, const shared *mine, const char *list,
+static int compare_with_first(const zp_engine_options *o, const zp_settings *mine, const char *list,
                               zp_error *err)
 {
-  const zp_settings_lists none = {NULL, NULL};
-  shared first = *mine;
+  zp_settings first = *mine;
   char *its = NULL;
   if (exchange(o, &first, sizeof first, err)) return err->status;
-  if (!zp_settings_are(&first.settings) || first.list_bytes < 1 ||
-      first.list_bytes > ZP_ENTRY_LIST_BYTES)
-    return zp_settings_compare(&mine->settings, &first.settings, none, o->rank, err);
-  its = calloc(1, (size_t)first.list_bytes);
+  const int64_t bytes = zp_settings_list_bytes(&first);
+  if (bytes < 1 || bytes > ZP_ENTRY_LIST_BYTES) /* another program */
+    return zp_settings_compare(mine, &first, (zp_settings_lists){NULL, NULL}, o->rank, err);
+  its = calloc(1, (size_t)bytes);
   if (!its)
     return zp_fail(err, ZP_E_MEMORY, o->rank, "rank %d: no memory for rank 0's parameter list",
                    (int)o->rank);
-  if (o->rank == 0) memcpy(its, list, (size_t)first.list_bytes);
-  if (exchange(o, its, (size_t)first.list_bytes, err) == ZP_OK) {
-    its[first.list_bytes - 1] = 0;
-    zp_settings_compare(&mine->settings, &first.settings, (zp_settings_lists){list, its}, o->rank,
-                        err);
+  if (o->rank == 0) memcpy(its, list, (size_t)bytes);
+  if (exchange(o, its, (size_t)bytes, err) == ZP_OK) {
+    its[bytes - 1] = 0;
+    zp_settings_compare(mine, &first, (zp_settings_lists){list, its}, o->rank, err);
   }
   free(its);
   return err->status;
@@ -66,7 +58,7 @@ static int compare_with_first(const zp_engine_options *o, const shared *mine, co
 
 int zp_engine_agree(const zp_engine_options *o, uint64_t *word, zp_error *err)
 {
-  shared mine;
+  zp_settings mine;
   char *list;
   *word = zp_ckpt_word();
   if (o->world == 1) return ZP_OK;
@@ -74,11 +66,11 @@ int zp_engine_agree(const zp_engine_options *o, uint64_t *word, zp_error *err)
   if (!list)
     return zp_fail(err, ZP_E_MEMORY, o->rank, "rank %d: no memory for its parameter list",
                    (int)o->rank);
-  zp_settings_begin(&mine.settings, "a program with zp_engine_create");
-  zp_settings_add_config(&mine.settings, o->config, hash_names(o));
-  zp_settings_add_hyper(&mine.settings, &o->hyper, o->config->precision);
-  zp_settings_add(&mine.settings, "options.ordered", "%d", (int)o->ordered);
-  mine.list_bytes = (int64_t)strlen(list) + 1;
+  zp_settings_begin(&mine, "a program with zp_engine_create");
+  zp_settings_add_config(&mine, o->config, hash_names(o));
+  zp_settings_add_hyper(&mine, &o->hyper, o->config->precision);
+  zp_settings_add(&mine, "options.ordered", "%d", (int)o->ordered);
+  zp_settings_add_list(&mine, (int64_t)strlen(list) + 1);
   compare_with_first(o, &mine, list, err);
   free(list);
   return err->status ? err->status : exchange(o, word, sizeof *word, err);

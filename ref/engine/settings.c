@@ -22,6 +22,7 @@ enum {
 static const char overflow_name[] = "hash of further settings=";
 static const char list_name[] = "hash of the parameter list";
 static const char names_name[] = "hash of the entries' names";
+static const char bytes_name[] = "bytes of the parameter list";
 
 /* A line that does not fit changes the hash at the end instead. */
 static void append(zp_settings *s, const char *line)
@@ -164,16 +165,28 @@ static const char *split(char *line)
   return equals + 1;
 }
 
-int zp_settings_are(const zp_settings *s)
+static int are_settings(const zp_settings *s)
 {
   return memchr(s->text, 0, sizeof s->text) != NULL && strncmp(s->text, "program=", 8) == 0;
+}
+
+void zp_settings_add_list(zp_settings *s, int64_t bytes)
+{
+  zp_settings_add(s, bytes_name, "%" PRId64, bytes);
+}
+
+int64_t zp_settings_list_bytes(const zp_settings *s)
+{
+  const char *at = are_settings(s) ? strstr(s->text, bytes_name) : NULL;
+  return at ? strtoll(at + sizeof bytes_name, NULL, 10) : -1;
 }
 
 /* Does the line of a hash have nothing to add to the entries that are named? */
 static int is_explained(const char *line, int32_t entries)
 {
   return entries > 0 && (strncmp(line, list_name, sizeof list_name - 1) == 0 ||
-                         strncmp(line, names_name, sizeof names_name - 1) == 0);
+                         strncmp(line, names_name, sizeof names_name - 1) == 0 ||
+                         strncmp(line, bytes_name, sizeof bytes_name - 1) == 0);
 }
 
 int zp_settings_compare(const zp_settings *mine, const zp_settings *first, zp_settings_lists lists,
@@ -184,7 +197,7 @@ int zp_settings_compare(const zp_settings *mine, const zp_settings *first, zp_se
   int32_t shown = 0, entries = 0;
   if (memcmp(mine, first, sizeof *mine) == 0) return ZP_OK;
   zp_fail(err, ZP_E_MISMATCH, rank, "rank %d has other settings than rank 0 (STEP-10)", (int)rank);
-  if (!zp_settings_are(first)) {
+  if (!are_settings(first)) {
     zp_error_append(err, ": rank 0 runs another program, or another version of this one");
     return err->status;
   }

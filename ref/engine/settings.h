@@ -39,7 +39,9 @@ typedef struct zp_settings_lists {
 int zp_settings_compare(const zp_settings *mine, const zp_settings *first, zp_settings_lists lists,
                         int32_t rank, zp_error *err);
 
-/* Are these settings of this program and version? Others may be anything. */
-int zp_settings_are(const zp_settings *s);
+/* Appends how many bytes a parameter list's text has, and reads that from a rank's settings; -1:
+ * they have no such number. */
+void zp_settings_add_list(zp_settings *s, int64_t bytes);
+int64_t zp_settings_list_bytes(const zp_settings *s);
 
 #endif
