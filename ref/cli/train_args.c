@@ -40,7 +40,11 @@ static const struct argp_option options[] = {
     {"plot", KEY_PLOT, "FILE.svg", 0, "draw the loss curve (gnuplot)", 0},
     {"sample", KEY_SAMPLE, "BYTES", 0, "how much text to sample at the end (200)", 0},
     {"save", KEY_SAVE, "DIR", 0, "write a checkpoint at the end", 0},
-    {"save-every", KEY_EVERY, "N", 0, "and every N steps", 0},
+    {"save-every", KEY_EVERY, "N", 0,
+     "and every N steps, in the background: the ranks copy their state and train on, a thread "
+     "writes it, and the checkpoint is published after the first step at whose end all ranks have "
+     "written their parts; the next save waits for that",
+     0},
     {"load", KEY_LOAD, "DIR", 0,
      "continue from a checkpoint, of any topology, with its hyperparameters and schedule unless "
      "options here set others",

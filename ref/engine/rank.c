@@ -7,12 +7,23 @@
 #include "log.h"
 #include "rank_internal.h"
 
+/* The end of SAVE: SEAL, the status, COMMIT, the status. CKPT-2 */
+enum { SEAL_OPS = 4 };
+
+/* The cursor is in the program of its phase, or in the end of SAVE. */
+static int has_program(const zp_rank *r)
+{
+  const int32_t phase = r->cursor.phase;
+  return r->cursor.length == r->length[phase] ||
+         (phase == ZP_PHASE_SAVE && r->cursor.length == SEAL_OPS);
+}
+
 /* Of a rank between two of the functions below. */
 static int invariant(const zp_rank *r)
 {
   ZP_INVARIANT(r->err, r->rank, r->rank >= 0 && r->rank < zp_world(r->cfg));
   ZP_INVARIANT(r->err, r->rank, r->cursor.phase >= 0 && r->cursor.phase < ZP_PHASES);
-  ZP_INVARIANT(r->err, r->rank, r->cursor.length == r->length[r->cursor.phase]);
+  ZP_INVARIANT(r->err, r->rank, has_program(r));
   ZP_INVARIANT(r->err, r->rank, zp_cursor_position(&r->cursor) <= r->cursor.length);
   ZP_INVARIANT(r->err, r->rank, r->lay.first_param >= 0 && r->lay.n_params >= 0);
   ZP_INVARIANT(r->err, r->rank, r->lay.first_param + r->lay.n_params <= r->cfg->n_params);
@@ -32,7 +43,12 @@ static void begin_window(zp_rank *r)
 void zp_rank_begin(zp_rank *r, int32_t phase)
 {
   if (phase == ZP_PHASE_PAUSED) return;
-  zp_cursor_begin(&r->cursor, r->program[phase], r->length[phase], phase);
+  if (phase == ZP_PHASE_SEAL) {
+    const int64_t from = r->length[ZP_PHASE_SAVE] - SEAL_OPS;
+    zp_cursor_begin(&r->cursor, r->program[ZP_PHASE_SAVE] + from, SEAL_OPS, ZP_PHASE_SAVE);
+  } else {
+    zp_cursor_begin(&r->cursor, r->program[phase], r->length[phase], phase);
+  }
   memset(&r->store_error, 0, sizeof r->store_error);
   if (phase == ZP_PHASE_STEP) begin_window(r); /* the answers of the last step stay (STEP-9) */
   (void)invariant(r);                          /* an error is returned by zp_rank_advance */

@@ -133,9 +133,10 @@ zp_rank *zp_rank_open(const zp_config *cfg, const zp_hyper *hyper, const zp_work
                       int32_t rank, zp_error *err);
 void zp_rank_close(zp_rank *r);
 
-/* Starts a phase at its first op; ZP_PHASE_PAUSED: goes on where the program has paused. SAVE and
- * LOAD need r->store. */
-enum { ZP_PHASE_PAUSED = -1 };
+/* Starts a phase at its first op; ZP_PHASE_PAUSED: goes on where the program has paused;
+ * ZP_PHASE_SEAL: the end of SAVE again, from SEAL on (background.h). SAVE, SEAL and LOAD need
+ * r->store. */
+enum { ZP_PHASE_PAUSED = -1, ZP_PHASE_SEAL = -2 };
 void zp_rank_begin(zp_rank *r, int32_t phase);
 
 /* Runs to the next communication op, the end, or an error (in *r->err). */

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "../comm/comm.h"
+#include "count.h"
 #include "ledger.h"
 #include "rank_program.h"
+#include "window.h"
 
 /* a + b, or INT64_MAX. */
 static int64_t plus(int64_t a, int64_t b)
@@ -117,6 +119,53 @@ void zp_rank_plan_close(zp_rank_plan *p)
   free(p->op);
   zp_block_close(&p->block);
   memset(p, 0, sizeof *p);
+}
+
+/* ---- A save in the background ---------------------------------------------------------------- */
+
+/* Elements of bucket b of flat group k that a SAVE program's WRITE takes. */
+static int64_t count_bucket(const zp_rank_plan *p, int32_t k, int64_t b, const uint8_t *counts)
+{
+  const zp_range whole = zp_whole_range(&p->lay.flat[k], b);
+  int32_t i = p->lay.n_params;
+  int64_t n = 0;
+  for (;;) {
+    const zp_piece g = zp_piece_next(&p->block.cfg, &p->lay, k, whole, i);
+    if (g.count == 0) return n;
+    i = g.i;
+    if (counts[i]) n += zp_block_own(&p->block, g.param, g.offset, g.count);
+  }
+}
+
+/* Elements that the SAVE program of n ops writes. */
+static int64_t count_writes(const zp_rank_plan *p, const zp_op *ops, int64_t n,
+                            const uint8_t *counts)
+{
+  int64_t elements = 0;
+  for (int64_t i = 0; i < n; i++) {
+    const zp_op *op = &ops[i];
+    if (op->kind != ZP_OP_WRITE) continue;
+    elements += op->flat >= 0 ? count_bucket(p, op->flat, op->bucket, counts)
+                              : p->block.job->params[op->param].numel;
+  }
+  return elements;
+}
+
+int64_t zp_rank_plan_snapshot(const zp_rank_plan *p)
+{
+  const int64_t n = zp_rank_program_need(&p->block, &p->lay, ZP_PHASE_SAVE);
+  int64_t bytes = -1;
+  if (p->block.index != 0) return 0; /* block 0 writes */
+  zp_op *ops = n <= ZP_RANK_PLAN_OPS ? malloc((size_t)(n + 1) * sizeof *ops) : NULL;
+  uint8_t *counts = calloc((size_t)p->lay.n_params + 1, 1);
+  if (ops != NULL && counts != NULL &&
+      zp_rank_program_write(&p->block, &p->lay, ZP_PHASE_SAVE, ops, n) == n) {
+    zp_counted_entries(&p->block.cfg, &p->lay, p->block.at.tp, counts);
+    bytes = 4 * count_writes(p, ops, n, counts);
+  }
+  free(ops);
+  free(counts);
+  return bytes;
 }
 
 /* ---- The shard map --------------------------------------------------------------------------- */

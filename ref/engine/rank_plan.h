@@ -40,6 +40,10 @@ int zp_rank_plan_phase(zp_rank_plan *p, int32_t phase, zp_error *err);
 /* Can all programs of all ranks be held? 0, or a status as of zp_rank_plan_phase. */
 int zp_rank_plan_holds(const zp_config *cfg, const zp_hyper *hyper, zp_error *err);
 
+/* Bytes of values that p's rank copies for a save in the background, beside less than 1/1000 and
+ * 64 KiB for their heads. -1 without memory. spec: CKPT-1, CKPT-11 */
+int64_t zp_rank_plan_snapshot(const zp_rank_plan *p);
+
 /* A run of the shard map: elements of one entry that lie together in one part of a rank's shard.
  * spec: PART-6 */
 typedef struct zp_shard_run {

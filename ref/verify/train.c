@@ -2,51 +2,9 @@
 
 #include <stdlib.h>
 
+#include "train_save.h"
+
 /* ---- Checkpoints ----------------------------------------------------------------------------- */
-
-/* The ranks of this process: all of a simulation, or one. */
-static int32_t local_ranks(const zp_trainer *t)
-{
-  return t->sim != NULL ? zp_sim_world(t->sim) : 1;
-}
-
-static zp_rank *local_rank(const zp_trainer *t, int32_t i)
-{
-  return t->sim != NULL ? zp_sim_rank(t->sim, i) : t->rank;
-}
-
-/* A random word for this save, the same on all ranks. CKPT-9 */
-static int agree_on_word(const zp_training *job, uint64_t *word, zp_error *err)
-{
-  *word = zp_ckpt_word();
-  return job->mpi == NULL ? 0 : zp_mpi_broadcast_bytes(job->mpi, word, sizeof *word, err);
-}
-
-/* loaded: the folder of the checkpoint that this job continues. */
-static int save(const zp_training *job, zp_trainer *t, zp_ckpt_folder loaded, zp_error *err)
-{
-  const int32_t n = local_ranks(t);
-  zp_ckpt_save what = {.step = t->rank->step, .loaded = loaded};
-  zp_ckpt_writer **writer = calloc((size_t)n, sizeof *writer);
-  zp_store *store = calloc((size_t)n, sizeof *store);
-  int status = agree_on_word(job, &what.word, err);
-  if (writer == NULL || store == NULL) status = zp_fail(err, ZP_E_MEMORY, -1, "no memory to save");
-  for (int32_t i = 0; i < n && status == 0; i++) {
-    zp_rank *r = local_rank(t, i);
-    what.rank = r->rank;
-    status = zp_train_open_writer(job->record, job->save, what, &writer[i], &store[i], err);
-    r->store = &store[i];
-  }
-  if (status == 0) status = zp_trainer_run(t, ZP_PHASE_SAVE, err);
-  for (int32_t i = 0; i < n; i++) {
-    local_rank(t, i)->store = NULL;
-    if (writer != NULL && writer[i] != NULL) zp_ckpt_writer_close(writer[i]);
-  }
-  free(writer);
-  free(store);
-  if (status == 0 && job->saved != NULL) job->saved(job->ctx, t->rank->step);
-  return status;
-}
 
 /* Opens the checkpoint, and passes on what differs from the run that made it. */
 static int open_reader(const zp_training *job, zp_ckpt_reader **reader, zp_store *store,
@@ -63,10 +21,10 @@ static int open_reader(const zp_training *job, zp_ckpt_reader **reader, zp_store
 static int load(const zp_training *job, zp_trainer *t, zp_store *store, zp_error *err)
 {
   int status;
-  for (int32_t i = 0; i < local_ranks(t); i++) local_rank(t, i)->store = store;
+  for (int32_t i = 0; i < zp_trainer_ranks(t); i++) zp_trainer_rank(t, i)->store = store;
   status = zp_trainer_run(t, ZP_PHASE_LOAD, err);
   if (status == 0 && job->loaded != NULL) job->loaded(job->ctx, &t->rank->scaler);
-  for (int32_t i = 0; i < local_ranks(t); i++) local_rank(t, i)->store = NULL;
+  for (int32_t i = 0; i < zp_trainer_ranks(t); i++) zp_trainer_rank(t, i)->store = NULL;
   if (status == ZP_E_FILE) status = err->status = ZP_E_REFUSED; /* damaged input */
   return status;
 }
@@ -88,23 +46,34 @@ static int open_trainer(const zp_training *job, zp_trainer *t, zp_ckpt_folder *l
 
 /* ---- On ref ---------------------------------------------------------------------------------- */
 
+/* Saves after step i of the run, if it is time to: in the background, except for the last one. */
+static int save_after(zp_saving *s, int64_t i, int64_t steps, zp_error *err)
+{
+  const zp_training *job = s->job;
+  if (job->save == NULL) return 0;
+  if (i + 1 == steps) return zp_saving_now(s, err);
+  if (job->save_every > 0 && (i + 1) % job->save_every == 0) return zp_saving_begin(s, err);
+  return zp_saving_poll(s, err);
+}
+
 int zp_train(const zp_training *job, zp_trainer *t, zp_outcome *out, zp_error *err)
 {
+  zp_saving saving;
   zp_ckpt_folder loaded = {0};
   int status = open_trainer(job, t, &loaded, err);
   if (status != 0) return status;
   if (zp_outcome_open(out, job->cfg, t->rank->step, job->steps) != 0)
     return zp_fail(err, ZP_E_MEMORY, -1, "no memory for the outcome of the run");
+  if (zp_saving_open(&saving, job, t, loaded, err) != 0) return err->status;
   if (job->begins != NULL) status = job->begins(job->ctx, out->first, err);
   for (int64_t i = 0; i < out->steps && status == 0; i++) {
     status = zp_trainer_run(t, ZP_PHASE_STEP, err);
     if (status != 0) break;
     out->result[i] = t->rank->result;
     if (job->stepped != NULL) job->stepped(job->ctx, &out->result[i], t->ops, t->bytes);
-    if (job->save != NULL &&
-        (i + 1 == out->steps || (job->save_every > 0 && (i + 1) % job->save_every == 0)))
-      status = save(job, t, loaded, err);
+    status = save_after(&saving, i, out->steps, err);
   }
+  zp_saving_close(&saving, status);
   return status != 0 ? status : zp_trainer_collect(t, out, err);
 }
 

@@ -14,7 +14,7 @@ typedef struct zp_training {
   const zp_workload *work;
   const zp_train_record *record;
   const char *load, *save; /* folders of checkpoints, or NULL */
-  int64_t save_every;      /* steps between two saves; 0: only at the end */
+  int64_t save_every;      /* steps between two saves in the background; 0: only at the end */
   int64_t steps;
   zp_mpi *mpi; /* NULL: all ranks are in this process */
   void *ctx;

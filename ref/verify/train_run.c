@@ -53,6 +53,16 @@ void zp_trainer_close(zp_trainer *t)
   memset(t, 0, sizeof *t);
 }
 
+int32_t zp_trainer_ranks(const zp_trainer *t)
+{
+  return t->sim != NULL ? zp_sim_world(t->sim) : 1;
+}
+
+zp_rank *zp_trainer_rank(const zp_trainer *t, int32_t i)
+{
+  return t->sim != NULL ? zp_sim_rank(t->sim, i) : t->rank;
+}
+
 int zp_sim_run_all(const zp_config *cfg, const zp_train_hyper *hyper, const zp_workload *work,
                    atomic_int *stop, zp_outcome *out)
 {

@@ -33,6 +33,10 @@ int zp_trainer_run(zp_trainer *t, int32_t phase, zp_error *err);
 void zp_trainer_count(zp_trainer *t, const zp_ledger_sum before[ZP_ALL_GROUPS]);
 void zp_trainer_close(zp_trainer *t);
 
+/* The ranks of this process: all of a simulation, or one. */
+int32_t zp_trainer_ranks(const zp_trainer *t);
+zp_rank *zp_trainer_rank(const zp_trainer *t, int32_t i);
+
 /* Fills out->end, scaler and the ledgers' verdict; under MPI collective, whole on rank 0 only. */
 int zp_trainer_collect(zp_trainer *t, zp_outcome *out, zp_error *err);
 

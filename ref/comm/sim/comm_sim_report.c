@@ -29,9 +29,8 @@ static void put_rank(const zp_rank *r, const zp_wait *w, zp_error *err)
     zp_error_append(err, " has ended its %s program", zp_phase_name(r->cursor.phase));
     return;
   }
-  if (zp_cursor_position(&r->cursor) >= r->length[r->cursor.phase]) return;
-  at = w->state == ZP_WAITING ? &r->current
-                              : &r->program[r->cursor.phase][zp_cursor_position(&r->cursor)];
+  if (zp_cursor_position(&r->cursor) >= r->cursor.length) return;
+  at = w->state == ZP_WAITING ? &r->current : &r->cursor.ops[zp_cursor_position(&r->cursor)];
   zp_op_describe(at, op, sizeof op);
   zp_error_append(err, ", %s %lld, program position %lld: %s", zp_phase_name(r->cursor.phase),
                   (long long)r->step, (long long)zp_cursor_position(&r->cursor), op);
