@@ -53,6 +53,7 @@ enum {
 typedef struct zp_options {
   const char *command;     /* for messages: "zeroproof train" */
   const char *config_file; /* or NULL */
+  int32_t background_save; /* plan: 1: count the copy of a save in the background */
   int32_t json;            /* --json */
   int64_t value[ZP_OPTS];
   uint8_t by_flag[ZP_OPTS]; /* 1: the command line set it */

@@ -18,7 +18,16 @@
 #include "commands.h"
 #include "plan_time.h"
 
-enum { KEY_RANK = 0x2000, KEY_TRACE, KEY_SVG, KEY_CHECK, KEY_LEDGER, KEY_SHARDS, KEY_ALL_RANKS };
+enum {
+  KEY_RANK = 0x2000,
+  KEY_TRACE,
+  KEY_SVG,
+  KEY_CHECK,
+  KEY_LEDGER,
+  KEY_SHARDS,
+  KEY_ALL_RANKS,
+  KEY_BACKGROUND
+};
 
 typedef struct plan_args {
   zp_options o;
@@ -38,6 +47,10 @@ static const struct argp_option options[] = {
      "with --rank: list which elements of which entry the rank owns (in --json always)", 0},
     {"trace", KEY_TRACE, "FILE", 0, "write a Chrome/Perfetto trace of the pipeline", 0},
     {"svg", KEY_SVG, "FILE", 0, "draw the pipeline", 0},
+    {"background-save", KEY_BACKGROUND, NULL, 0,
+     "count the copy of what a rank writes that a save in the background keeps (train "
+     "--save-every)",
+     0},
     {"check", KEY_CHECK, NULL, 0, "verify the invariants on all ranks' programs", 0},
     {0}};
 
@@ -56,6 +69,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case KEY_TRACE: a->trace = arg; return 0;
   case KEY_SVG: a->svg = arg; return 0;
   case KEY_CHECK: a->check = 1; return 0;
+  case KEY_BACKGROUND: a->o.background_save = 1; return 0;
   case KEY_LEDGER: a->ledger = 1; return 0;
   case KEY_SHARDS: a->shards = 1; return 0;
   case KEY_ALL_RANKS: a->all_ranks = 1; return 0;
@@ -178,6 +192,13 @@ static int columns(void)
   struct winsize w;
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40) return w.ws_col;
   return 100;
+}
+
+int zp_plan_open(zp_rank_plan *p, const zp_options *o, const zp_config *cfg, int32_t rank,
+                 zp_error *err)
+{
+  const int status = zp_rank_plan_open(p, cfg, &o->hyper, rank, err);
+  return status == 0 && o->background_save ? zp_rank_plan_add_snapshot(p, err) : status;
 }
 
 static int show(const plan_args *a, const zp_config *cfg)

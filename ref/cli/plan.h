@@ -20,6 +20,10 @@ int zp_plan_print_all(const zp_options *o, const zp_config *cfg);
  * or of ZP_PLAN_ALL_RANKS. 0, or an exit code after a message. */
 int zp_plan_json(const zp_options *o, const zp_config *cfg, int32_t rank, int32_t ledger);
 
+/* The plan of a rank, as the options ask for it. As zp_rank_plan_open. */
+int zp_plan_open(zp_rank_plan *p, const zp_options *o, const zp_config *cfg, int32_t rank,
+                 zp_error *err);
+
 /* What is unwise about the configuration, as text without a full stop, or NULL. */
 const char *zp_plan_warning(const zp_config *cfg, const zp_rank_plan *p, char text[256]);
 

@@ -157,6 +157,9 @@ static json_t *rank_json(const zp_options *o, const zp_config *cfg, zp_rank_plan
                                 (json_int_t)p->memory.mean, "state", (json_int_t)p->memory.state,
                                 "scratch", (json_int_t)p->memory.scratch, "program",
                                 (json_int_t)p->program, "total", (json_int_t)p->total));
+  if (o->background_save)
+    json_object_set_new(json_object_get(rank, "memory"), "background_save",
+                        json_integer(p->snapshot));
   if (zp_device_memory_of(&p->block, &p->lay, &m) == 0)
     json_object_set_new(json_object_get(rank, "memory"), "device",
                         json_pack("{s:I, s:I, s:I, s:I}", "early", (json_int_t)m.early, "limbs",
@@ -174,8 +177,7 @@ static int dump_rank(const zp_options *o, const zp_config *cfg, int32_t rank, in
 {
   zp_rank_plan p;
   zp_error err = {0};
-  int code =
-      zp_rank_plan_open(&p, cfg, &o->hyper, rank, &err) != 0 ? zp_options_report(o, &err) : 0;
+  int code = zp_plan_open(&p, o, cfg, rank, &err) != 0 ? zp_options_report(o, &err) : 0;
   json_t *root = code == 0 ? rank_json(o, cfg, &p, ledger, &code) : NULL;
   if (root != NULL && which != ZP_PLAN_STAGES)
     json_object_set_new(root, "shard_map", shards_json(o, &p));

@@ -70,6 +70,7 @@ static void print_memory(const zp_rank_plan *p)
               {"mean gradient", p->memory.mean},
               {"masters and moments", p->memory.state},
               {"scratch of one bucket", p->memory.scratch},
+              {"copy of a background save", p->snapshot},
               {"programs", p->program},
               {"total, without activations", p->total}};
   char text[32];
@@ -213,7 +214,7 @@ int zp_plan_print_rank(const zp_options *o, const zp_config *cfg, int32_t rank, 
 {
   zp_rank_plan p;
   zp_error err = {0};
-  const int code = zp_rank_plan_open(&p, cfg, &o->hyper, rank, &err) != 0
+  const int code = zp_plan_open(&p, o, cfg, rank, &err) != 0
                        ? zp_options_report(o, &err)
                        : print_rank(o, cfg, &p, ledger, shards);
   zp_rank_plan_close(&p);
@@ -259,7 +260,7 @@ int zp_plan_print_all(const zp_options *o, const zp_config *cfg)
     zp_rank_plan p;
     zp_error err = {0};
     const int32_t rank = zp_rank_of(cfg, (zp_coord){s, 0, 0});
-    int status = zp_rank_plan_open(&p, cfg, &o->hyper, rank, &err);
+    int status = zp_plan_open(&p, o, cfg, rank, &err);
     if (status == 0) status = zp_rank_plan_phase(&p, ZP_PHASE_STEP, &err);
     if (status == 0) {
       print_stage(cfg, &p);

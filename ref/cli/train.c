@@ -224,6 +224,8 @@ static int run(zp_train_args *a)
   code = zp_options_check(&a->o, &s->cfg);
   if (code == 0) {
     double bytes = 0x1p24; /* measured: the program and its libraries take 10 MiB */
+    for (int32_t j = 0; a->save_every > 0 && j < s->cfg.n_params; j++) /* copies: CKPT-11 */
+      bytes += 12.0 * (double)s->cfg.params[j].numel;
     code = zp_train_need(&s->cfg, &a->o.hyper, &a->shape, a->verify, &bytes, &s->err) == 0
                ? zp_memory_fits(&a->o, bytes)
                : zp_options_report(&a->o, &s->err);

@@ -168,6 +168,17 @@ int64_t zp_rank_plan_snapshot(const zp_rank_plan *p)
   return bytes;
 }
 
+int zp_rank_plan_add_snapshot(zp_rank_plan *p, zp_error *err)
+{
+  p->snapshot = zp_rank_plan_snapshot(p);
+  if (p->snapshot < 0)
+    return zp_fail(err, ZP_E_MEMORY, p->rank,
+                   "no memory for the save program of rank %d, which has %lld ops.", (int)p->rank,
+                   (long long)zp_rank_program_need(&p->block, &p->lay, ZP_PHASE_SAVE));
+  p->total = plus(p->total, p->snapshot);
+  return 0;
+}
+
 /* ---- The shard map --------------------------------------------------------------------------- */
 
 int32_t zp_rank_plan_owner(const zp_rank_plan *p, int32_t k)

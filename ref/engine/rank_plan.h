@@ -24,6 +24,8 @@ typedef struct zp_rank_plan {
   } ledger[ZP_PHASES][ZP_ALL_GROUPS]; /* of the programs that were written */
   zp_memory memory;
   int64_t program, total; /* bytes: of all phases' programs; with memory */
+  int64_t
+      snapshot; /* bytes: of a save in the background, where zp_rank_plan_add_snapshot was called */
 } zp_rank_plan;
 
 /* Fills *p for a rank of the valid configuration cfg, without a program. Of *hyper it reads
@@ -41,8 +43,11 @@ int zp_rank_plan_phase(zp_rank_plan *p, int32_t phase, zp_error *err);
 int zp_rank_plan_holds(const zp_config *cfg, const zp_hyper *hyper, zp_error *err);
 
 /* Bytes of values that p's rank copies for a save in the background, beside less than 1/1000 and
- * 64 KiB for their heads. -1 without memory. spec: CKPT-1, CKPT-11 */
+ * 64 KiB for their heads. -1 if the SAVE program cannot be held. spec: CKPT-1, CKPT-11 */
 int64_t zp_rank_plan_snapshot(const zp_rank_plan *p);
+
+/* Sets p->snapshot, and adds it to p->total. 0, or a negative status in *err. */
+int zp_rank_plan_add_snapshot(zp_rank_plan *p, zp_error *err);
 
 /* A run of the shard map: elements of one entry that lie together in one part of a rank's shard.
  * spec: PART-6 */

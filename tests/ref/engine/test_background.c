@@ -1,0 +1,173 @@
+/* Laws of ref/engine/background.h: a save in the background writes what a save writes, its memory
+ * is what the plan promises, and neither a crash nor a failing disk at any moment loses the
+ * checkpoint before it. spec: CKPT-2, CKPT-6, CKPT-11 */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "../../../ref/comm/sim/comm_sim.h"
+#include "../../../ref/engine/background.h"
+#include "../../../ref/engine/rank_plan.h"
+#include "../../../ref/model/synth.h"
+#include "../../../ref/verify/random_case.h"
+#include "checkpoint_case.h"
+
+TestSuite(background, .init = make_temp, .fini = remove_temp);
+
+/* A save by WORLD writers through one background thread. */
+static int save_behind(const char *where, int64_t step, int64_t cut, crash *c, zp_error *err)
+{
+  zp_background *b = zp_background_open(WORLD);
+  zp_ckpt_writer *w[WORLD] = {0};
+  zp_store disk[WORLD], store[WORLD];
+  zp_optim_state optim[2];
+  zp_train_state state = state_of(step, optim);
+  int status = 0;
+  for (int32_t r = 0; r < WORLD && !status; r++) {
+    const zp_ckpt_save s = {.step = step, .rank = r, .word = 5, .workload = "{\"seed\": 7}"};
+    status = zp_ckpt_writer_open(&w[r], where, model, &s, &disk[r], err);
+    if (!status && c) zp_ckpt_writer_watch(w[r], at_event, c);
+    if (!status) zp_background_take(b, r, &disk[r], &store[r]);
+  }
+  for (int32_t r = 0; r < WORLD && !status; r++) {
+    status = put_part(&store[r], r, cut, step, err);
+    if (!status) status = store[r].finish(store[r].ctx, &state, err);
+  }
+  if (!status) status = store[0].commit(store[0].ctx, err);
+  if (!status) {
+    zp_background_start(b);
+    state = state_of(step + 1, optim); /* the copy has the state of its step */
+    for (int32_t r = 0; r < WORLD; r++) zp_background_seal(b, r, &store[r]);
+    for (int32_t r = 0; r < WORLD && !status; r++)
+      status = store[r].finish(store[r].ctx, &state, err);
+    if (!status) status = store[0].commit(store[0].ctx, err);
+  }
+  zp_background_close(b);
+  for (int32_t r = 0; r < WORLD; r++) zp_ckpt_writer_close(w[r]);
+  return status;
+}
+
+/* spec: CKPT-11 */
+Test(background, what_is_copied_is_what_is_read_back)
+{
+  for (int64_t cut = 1; cut < 13; cut++) {
+    zp_error err = {0};
+    cr_assert_eq(save_behind(dir, cut, cut, NULL, &err), 0, "%s", err.text);
+    check_current(cut, 5);
+  }
+}
+
+/* spec: CKPT-2 */
+Test(background, a_crash_at_any_moment_leaves_a_whole_checkpoint)
+{
+  crash all = {-1, 0};
+  zp_error err = {0};
+  int old = 0, new = 0;
+  cr_assert_eq(save_behind(dir, 2, 3, &all, &err), 0, "%s", err.text);
+  cr_assert_gt(all.seen, 15);
+  for (int k = 0; k < all.seen; k++) {
+    int status;
+    int64_t step = 0;
+    char *words = NULL;
+    remove_temp();
+    cr_assert_eq(mkdir(dir, 0777), 0);
+    save(1, 4);
+    const pid_t child = fork();
+    if (child == 0) {
+      crash c = {k, 0};
+      save_behind(dir, 2, 3, &c, &err);
+      _exit(0);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42, "event %d did not come", k);
+    cr_assert_eq(zp_ckpt_peek(dir, &step, &words, &err), 0, "event %d: %s", k, err.text);
+    free(words);
+    check_current(step, 5);
+    if (step == 1) old++;
+    else new ++;
+    cr_assert(new == 0 || step == 2, "published at one moment, not undone later");
+  }
+  cr_assert_gt(old, 10);
+  cr_assert_gt(new, 0);
+}
+
+/* spec: CKPT-2, CKPT-6 */
+Test(background, a_failing_disk_is_reported_and_loses_nothing)
+{
+  save(1, 4);
+  for (rlim_t limit = 0; limit < 2200; limit += 50) {
+    const pid_t child = fork();
+    int status;
+    if (child == 0) {
+      const struct rlimit most = {limit, limit};
+      zp_error err = {0};
+      signal(SIGXFSZ, SIG_IGN);
+      setrlimit(RLIMIT_FSIZE, &most);
+      status = save_behind(dir, 2, 3, NULL, &err);
+      _exit(status == 0 ? 0 : status == ZP_E_FILE && strstr(err.text, "cannot write") ? 1 : 2);
+    }
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 0) return; /* large enough for all files */
+    cr_assert_eq(WEXITSTATUS(status), 1, "limit %d", (int)limit);
+    check_current(1, 4);
+  }
+  cr_assert_fail("a save never fitted");
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static int keep(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
+                int64_t count, const float *value, zp_error *err)
+{
+  (void)ctx, (void)param, (void)tp, (void)ep, (void)what, (void)offset, (void)count, (void)value;
+  (void)err;
+  return 0;
+}
+
+/* The SAVE program of all ranks of a random case; its copies are as large as planned. */
+static int64_t compare_memory(uint64_t seed)
+{
+  static zp_case c;
+  zp_error err = {0};
+  zp_rank_plan p;
+  int64_t all = 0;
+  zp_hyper hyper;
+  zp_fuzz_random(23, seed, &c);
+  zp_synth synth = {c.synth};
+  zp_case_hyper(&c, &hyper);
+  const zp_workload work = zp_synth_workload(&synth);
+  zp_sim *sim = zp_sim_open(&c.cfg, &hyper, &work, &err);
+  cr_assert_not_null(sim, "seed %d: %s", (int)seed, err.text);
+  const int32_t world = zp_sim_world(sim);
+  zp_background *b = zp_background_open(world);
+  zp_store *store = calloc((size_t)world, sizeof *store);
+  const zp_store disk = {.put = keep};
+  cr_assert_eq(zp_sim_run(sim, ZP_PHASE_INIT, &err), 0, "%s", err.text);
+  for (int32_t r = 0; r < world; r++) {
+    zp_background_take(b, r, &disk, &store[r]);
+    zp_sim_rank(sim, r)->store = &store[r];
+  }
+  cr_assert_eq(zp_sim_run(sim, ZP_PHASE_SAVE, &err), 0, "%s", err.text);
+  for (int32_t r = 0; r < world; r++) {
+    cr_assert_eq(zp_rank_plan_open(&p, &c.cfg, &hyper, r, &err), 0, "%s", err.text);
+    cr_assert_eq(zp_rank_plan_snapshot(&p), zp_background_bytes(b, r), "seed %d, rank %d",
+                 (int)seed, (int)r);
+    zp_rank_plan_close(&p);
+    all += zp_background_bytes(b, r);
+  }
+  zp_background_close(b);
+  zp_sim_close(sim);
+  free(store);
+  return all;
+}
+
+/* spec: CKPT-11 */
+Test(background, its_memory_is_what_the_plan_promises)
+{
+  int64_t all = 0;
+  for (uint64_t seed = 1; seed <= 60; seed++) all += compare_memory(seed);
+  cr_assert_gt(all, 0);
+}
