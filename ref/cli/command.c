@@ -36,6 +36,8 @@ static const command commands[] = {
     {"trace", "zeroproof trace", zp_cmd_trace, "check or draw the recorded run of any program"},
     {"launch", "zeroproof launch", zp_cmd_launch,
      "run a sub-command under MPI: launch -n 6 train …"},
+    {"elastic", "zeroproof elastic", zp_cmd_elastic,
+     "launch, and restart from the last checkpoint when a rank is lost"},
 };
 enum { COMMANDS = sizeof commands / sizeof commands[0] };
 

@@ -14,6 +14,7 @@ int zp_cmd_plan(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_counters(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_env(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_launch(int argc, char **argv, const zp_backend *engine);
+int zp_cmd_elastic(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_cases(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_oracle(int argc, char **argv, const zp_backend *engine);
 int zp_cmd_adapter(int argc, char **argv, const zp_backend *engine);

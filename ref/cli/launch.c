@@ -16,6 +16,7 @@
 #include "../comm/job/roster.h"
 #include "../comm/mpi/comm_mpi.h"
 #include "commands.h"
+#include "launch.h"
 #include "options.h"
 
 enum { GRACE_S = 3, END_S = 10 * GRACE_S }; /* END_S: a job that is cancelled, until SIGKILL */
@@ -142,6 +143,21 @@ static int launch_exit(int wait_status, int began)
   return ZP_EXIT_ENVIRONMENT;
 }
 
+static int report_to = -1;
+
+void zp_launch_report_to(int fd)
+{
+  report_to = fd;
+}
+
+/* Writes to the supervisor how the job ended; that fails only if there is none any more. */
+static void report(const zp_roster_result *r)
+{
+  zp_launch_report report = {.lost = r->lost};
+  snprintf(report.text, sizeof report.text, "%s", r->ended);
+  if (report_to >= 0 && write(report_to, &report, sizeof report) < 0) close(report_to);
+}
+
 /* Is a program of this name in PATH? */
 static int in_path(const char *name)
 {
@@ -165,6 +181,7 @@ static int launch(launch_args *l)
   else setenv(ZP_MPI_DEADLINE_VARIABLE, "30", 0);
   char **argv = launch_argv(l);
   const int lost = !argv || zp_roster_run(argv, l->processes, !l->words, END_S, &r);
+  report(&r);
   int code = lost ? ZP_EXIT_ENVIRONMENT : launch_exit(r.status, !r.cancelled && r.began);
   if (lost) fprintf(stderr, "zeroproof launch: cannot start a process: %s\n", strerror(errno));
   else if (r.cancelled)

@@ -172,6 +172,7 @@ static void find_ended(const roster *r, int local, int number, zp_roster_result 
     char pid[32] = "it had not reported yet";
     if (e->pid == 0 ? !local || e->leaves : e->turn != first || e->leaves) continue;
     if (e->pid != 0) snprintf(pid, sizeof pid, "pid %ld", (long)e->pid);
+    if (n == 0) out->lost = k;
     if (n++ < SHOWN)
       used += snprintf(out->ended + used, sizeof out->ended - (size_t)used, "%srank %d (%s)",
                        n > 1 ? " or " : "", (int)k, pid);
@@ -299,7 +300,7 @@ int zp_roster_run(char *const argv[], int32_t world, int local, double patience_
   roster r = {.world = world, .n = FIXED, .cap = 2 * world + 16, .output.from = -1};
   sigset_t mask, old;
   pid_t child = -1;
-  memset(out, 0, sizeof *out);
+  *out = (zp_roster_result){.lost = -1};
   sigemptyset(&mask);
   sigaddset(&mask, SIGTERM);
   sigaddset(&mask, SIGHUP);

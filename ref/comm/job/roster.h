@@ -25,6 +25,7 @@ typedef struct zp_roster_result {
   int cancelled;    /* the first signal that this process received to end the job, or 0 */
   int began;        /* 1: a rank has joined, or no list could be kept */
   int output_error; /* errno of a write to standard output that failed, or 0 */
+  int32_t lost;     /* the rank of `ended`, the first if several are named; -1: not known */
   char ended[512];  /* which rank was ended by a signal, as a sentence; empty: none known */
 } zp_roster_result;
 

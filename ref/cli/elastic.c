@@ -1,0 +1,371 @@
+/* zeroproof elastic: a supervisor outside mpirun. It starts a training job, and when a rank is lost
+ * it waits until every process of the job is gone, and starts the job again on the slots that are
+ * left, from the last checkpoint, with the same global batch and exact sums: so the job ends with
+ * the bits of a run without faults. spec: CKPT-2, CKPT-5, RED-2 */
+#define _GNU_SOURCE
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../comm/job/remains.h"
+#include "../comm/mpi/comm_mpi.h"
+#include "commands.h"
+#include "elastic.h"
+#include "train_session.h"
+
+enum { KEY_RESTARTS = 0x1300, KEY_FUTILE, KEY_RETURN, KEY_MIN, KEY_STALL, KEY_DEADLINE };
+enum { RESTARTS = 100, FUTILE = 5, STALL_S = 600, ADDED = 24 };
+static const char *const name = "zeroproof elastic";
+
+typedef struct elastic {
+  zp_host host; /* one, until jobs run on several */
+  int64_t restarts, futile, min;
+  int32_t returns;
+  double stall_s;
+  const char *deadline; /* as text, or NULL */
+  char **command;       /* train and its arguments */
+  int32_t n_command;
+  const zp_backend *engine;
+  zp_train_args train; /* what the command asks for */
+  int64_t steps;       /* the run ends before this one */
+  zp_elastic_size *size;
+  int64_t n_sizes;
+  char mark[40];
+} elastic;
+
+static const struct argp_option options[] = {
+    {"slots", 's', "N", 0, "How many ranks this machine can run (required)", 0},
+    {"slots-return", KEY_RETURN, NULL, 0,
+     "The slot of a rank that was lost counts again in the next attempt (default: it is lost)", 0},
+    {"min-ranks", KEY_MIN, "N", 0, "Do not run with fewer ranks, such as for lack of memory (1)",
+     0},
+    {"restarts", KEY_RESTARTS, "N", 0, "Give up after so many restarts (100)", 0},
+    {"futile", KEY_FUTILE, "N", 0,
+     "Give up after so many attempts in a row that published no checkpoint (5)", 0},
+    {"stall", KEY_STALL, "SECONDS", 0,
+     "End an attempt that prints nothing for so long; longer than the longest step. 0: never (600)",
+     0},
+    {"deadline", KEY_DEADLINE, "SECONDS", 0, "As of launch", 0},
+    {0}};
+
+static const char doc[] =
+    "Trains as `launch` does, and restarts the job from its last checkpoint when a rank or mpirun "
+    "is lost: with the largest pp x dp that the slots left admit. dp x micro-batches stays the "
+    "same and sums are exact, so the result has the bits of a run without faults.\v"
+    "Example: zeroproof elastic --slots 6 train --steps 1000 --save ck --save-every 50\n\n"
+    "The command needs --save and --save-every. Its --steps counts from step 0: if the folder of "
+    "--save has a checkpoint, the first attempt continues from it, too. --pp, --dp and "
+    "--micro-batches set the global batch, dp x micro-batches; of sizes with equally many ranks "
+    "the one whose pp is nearest to --pp is used.\n\n"
+    "Exit codes: 0 trained; 1, 2 as of train, which is then not restarted; 3 no admissible size "
+    "is left, or too many restarts, or the environment failed.";
+
+/* ---- Arguments ------------------------------------------------------------------------------- */
+
+static int64_t take(struct argp_state *state, const char *flag, const char *arg, int64_t lo,
+                    int64_t hi)
+{
+  int64_t n = 0;
+  if (zp_parse_count(arg, &n) != 0 || n < lo || n > hi)
+    argp_error(state, "%s: '%s' is not a number from %lld to %lld.", flag, arg, (long long)lo,
+               (long long)hi);
+  return n;
+}
+
+static double take_seconds(struct argp_state *state, const char *flag, const char *arg, int zero)
+{
+  char *end;
+  const double s = strtod(arg, &end);
+  if (*arg == 0 || *end != 0 || !(s > 0 || (zero && s == 0)) || s >= 1e9)
+    argp_error(state, "%s: '%s' is not a number of seconds below 1e9.", flag, arg);
+  return s;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+  elastic *e = state->input;
+  switch (key) {
+  case 's': e->host.slots = take(state, "--slots", arg, 1, ZP_MAX_RANKS); return 0;
+  case KEY_RETURN: e->returns = 1; return 0;
+  case KEY_MIN: e->min = take(state, "--min-ranks", arg, 1, ZP_MAX_RANKS); return 0;
+  case KEY_RESTARTS: e->restarts = take(state, "--restarts", arg, 0, 1000000); return 0;
+  case KEY_FUTILE: e->futile = take(state, "--futile", arg, 1, 1000000); return 0;
+  case KEY_STALL: e->stall_s = take_seconds(state, "--stall", arg, 1); return 0;
+  case KEY_DEADLINE:
+    take_seconds(state, "--deadline", arg, 0);
+    e->deadline = arg;
+    return 0;
+  case ARGP_KEY_ARG: /* the sub-command: what follows is its own */
+    e->command = state->argv + state->next - 1;
+    e->n_command = state->argc - state->next + 1;
+    state->next = state->argc;
+    return 0;
+  case ARGP_KEY_END:
+    if (e->host.slots == 0)
+      argp_error(state, "say how many ranks this machine can run: --slots N.");
+    if (e->n_command == 0 || strcmp(e->command[0], "train") != 0)
+      argp_error(state, "'%s' cannot be restarted; name the sub-command train.",
+                 e->n_command > 0 ? e->command[0] : "");
+    return 0;
+  default: return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* Reads the train command as train does. 0, or an exit code after a message. */
+static int read_command(elastic *e)
+{
+  zp_train_args *a = &e->train;
+  static char full[] = "zeroproof train";
+  char **argv = calloc((size_t)e->n_command + 1, sizeof *argv);
+  int code = argv == NULL ? ZP_EXIT_ENVIRONMENT : 0;
+  for (int32_t i = 0; code == 0 && i < e->n_command; i++) argv[i] = i == 0 ? full : e->command[i];
+  a->shape = zp_gpt_shape_default();
+  a->engine = e->engine;
+  zp_options_init(&a->o, full);
+  a->files = calloc((size_t)e->n_command + 1, sizeof *a->files);
+  if (a->files == NULL) code = ZP_EXIT_ENVIRONMENT;
+  if (code == 0) code = zp_cli_parse(&zp_train_argp, e->n_command, argv, a);
+  if (code == 0) code = zp_options_finish(&a->o);
+  if (code == 0) code = zp_train_settle(a);
+  free(argv); /* options point to its words, which are main's */
+  return code;
+}
+
+/* What cannot be restarted is refused. 0, or an exit code after a message. */
+static int check_command(const elastic *e)
+{
+  const zp_train_args *a = &e->train;
+  const char *why = NULL;
+  if (a->save == NULL || a->save_every == 0)
+    why = "a job is restarted from its checkpoints: give train --save DIR and --save-every N.";
+  else if (a->o.value[ZP_OPT_REDUCE] != ZP_EXACT)
+    why = "--reduce: only exact sums have the same bits with another dp; leave the option out.";
+  else if (a->verify || a->plot != NULL || a->o.json)
+    why = "--verify, --plot and --json describe a run from its first step to its last, and an "
+          "attempt is a part of it; leave them out.";
+  if (why == NULL) return 0;
+  fprintf(stderr, "%s: %s\n", name, why);
+  return ZP_EXIT_REFUSED;
+}
+
+/* ---- Checkpoints ----------------------------------------------------------------------------- */
+
+/* Where the next attempt begins: at *step, from the checkpoint in *folder (NULL: from nothing). 0,
+ * or an exit code after a message: there is a checkpoint, and it is damaged. */
+static int find_checkpoint(const elastic *e, int64_t *step, const char **folder)
+{
+  zp_error err = {0};
+  char *words = NULL, path[4096];
+  struct stat s;
+  snprintf(path, sizeof path, "%s/LATEST", e->train.save);
+  *folder = lstat(path, &s) == 0 || errno != ENOENT ? e->train.save : e->train.load;
+  *step = 0;
+  if (*folder == NULL) return 0;
+  const int status = zp_ckpt_peek(*folder, step, &words, &err);
+  free(words);
+  if (status == 0) return 0;
+  fprintf(stderr, "%s: %s\n", name, err.text);
+  return ZP_EXIT_REFUSED;
+}
+
+/* ---- Attempts -------------------------------------------------------------------------------- */
+
+/* The largest size for the slots; NULL after a message. */
+static const zp_elastic_size *choose(const elastic *e)
+{
+  char text[2048];
+  int64_t n = e->n_sizes;
+  for (int64_t i = 0; i < e->n_sizes; i++) {
+    const int64_t ranks = (int64_t)e->size[i].pp * e->size[i].dp;
+    if (ranks < e->min && n == e->n_sizes) n = i;
+    if (ranks >= e->min && ranks <= e->host.slots) return &e->size[i];
+  }
+  zp_elastic_list(e->size, n, text, sizeof text);
+  fprintf(stderr,
+          "%s: no admissible size: %lld slots are left, and at least %lld ranks are required; "
+          "numbers of ranks that the global batch of %lld micro-batches admits: %s\n",
+          name, (long long)e->host.slots, (long long)e->min,
+          (long long)(e->size[0].dp * e->size[0].micro_batches), text);
+  return NULL;
+}
+
+typedef struct numbers {
+  char ranks[16], pp[16], dp[16], micro_batches[24], steps[24];
+} numbers;
+
+/* The argument vector of launch: the command, and after it what replaces its own. malloc'ed. */
+static char **launch_argv(const elastic *e, const zp_elastic_size *size, int64_t steps,
+                          const char *folder, numbers *n)
+{
+  char **v = calloc((size_t)e->n_command + ADDED, sizeof *v);
+  int32_t k = 0;
+  if (v == NULL) return NULL;
+  snprintf(n->ranks, sizeof n->ranks, "%d", (int)(size->pp * size->dp));
+  snprintf(n->pp, sizeof n->pp, "%d", (int)size->pp);
+  snprintf(n->dp, sizeof n->dp, "%d", (int)size->dp);
+  snprintf(n->micro_batches, sizeof n->micro_batches, "%" PRId64, size->micro_batches);
+  snprintf(n->steps, sizeof n->steps, "%" PRId64, steps);
+  const char *const before[] = {"zeroproof launch", "-n", n->ranks};
+  const char *const after[] = {
+      "--pp", n->pp, "--dp", n->dp, "--steps", n->steps, "--micro-batches", n->micro_batches};
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++) v[k++] = (char *)(uintptr_t)before[i];
+  if (e->deadline != NULL) {
+    v[k++] = (char *)(uintptr_t) "--deadline";
+    v[k++] = (char *)(uintptr_t)e->deadline;
+  }
+  for (int32_t i = 0; i < e->n_command; i++) v[k++] = e->command[i];
+  for (size_t i = 0; i < sizeof after / sizeof *after; i++) v[k++] = (char *)(uintptr_t)after[i];
+  if (folder != NULL) {
+    v[k++] = (char *)(uintptr_t) "--load";
+    v[k++] = (char *)(uintptr_t)folder;
+  }
+  return v;
+}
+
+static int run_attempt(const elastic *e, const zp_elastic_size *size, int64_t step,
+                       const char *folder, zp_attempt *out)
+{
+  numbers n;
+  char **argv = launch_argv(e, size, e->steps - step, folder, &n);
+  const zp_attempt_args args = {argv, e->engine, e->mark, e->stall_s};
+  const int failed = argv == NULL || zp_attempt_run(&args, out) != 0;
+  if (failed) fprintf(stderr, "%s: cannot start a process: %s\n", name, strerror(errno));
+  free(argv);
+  return failed ? ZP_EXIT_ENVIRONMENT : 0;
+}
+
+/* Is the job over, whatever a further attempt would do? Then *code is the exit code, and `how` says
+ * how it ended. */
+static int is_over(const zp_attempt *a, int *code, char how[256])
+{
+  const int own = WIFEXITED(a->status) ? WEXITSTATUS(a->status) : -1;
+  *code = ZP_EXIT_ENVIRONMENT;
+  if (a->cancelled)
+    snprintf(how, 256, "cancelled by signal %d (%s)", a->cancelled, strsignal(a->cancelled));
+  else if (*a->left) snprintf(how, 256, "%.200s: not ended by SIGKILL", a->left);
+  else if (a->output_error)
+    snprintf(how, 256, "standard output could not be written: %s", strerror(a->output_error));
+  else if (own == ZP_EXIT_GOOD || own == ZP_EXIT_VERDICT || own == ZP_EXIT_REFUSED) {
+    *code = own;
+    snprintf(how, 256,
+             own == ZP_EXIT_GOOD ? "finished"
+                                 : "train ended with exit code %d, as another attempt would",
+             own);
+  } else return 0;
+  return 1;
+}
+
+/* What the attempt lost, for the line of the next one. */
+static void describe_loss(const zp_attempt *a, char text[640])
+{
+  if (*a->text) snprintf(text, 640, "%s", a->text);
+  else if (WIFEXITED(a->status)) snprintf(text, 640, "exit code %d", WEXITSTATUS(a->status));
+}
+
+/* Ends with the line that says how it ended. */
+static int conclude(int code, int64_t attempts, int64_t step, const char *how)
+{
+  fprintf(stderr, "%s: %s after %lld attempt%s; the last checkpoint is of step %lld\n", name, how,
+          (long long)attempts, attempts == 1 ? "" : "s", (long long)step);
+  return code;
+}
+
+static void announce(const elastic *e, int64_t attempt, const zp_elastic_size *size, int64_t step,
+                     const char *folder, const char *loss)
+{
+  fflush(stdout);
+  fprintf(stderr, "%s: attempt %lld: %d ranks (pp %d, dp %d) on %lld slots, from step %lld%s%s",
+          name, (long long)attempt, (int)(size->pp * size->dp), (int)size->pp, (int)size->dp,
+          (long long)e->host.slots, (long long)step,
+          folder != NULL ? " in " : ", without a checkpoint", folder != NULL ? folder : "");
+  if (*loss) fprintf(stderr, "; attempt %lld: %s", (long long)(attempt - 1), loss);
+  fputs("\n", stderr);
+}
+
+static int supervise(elastic *e)
+{
+  char loss[640] = "", how[256];
+  int64_t futile = 0;
+  for (int64_t attempt = 1;; attempt++) {
+    const char *folder;
+    zp_attempt a;
+    int64_t step, after;
+    int code = find_checkpoint(e, &step, &folder);
+    if (code != 0) return code;
+    if (step >= e->steps)
+      return conclude(ZP_EXIT_GOOD, attempt - 1, step, "finished: nothing is left to train");
+    const zp_elastic_size *size = choose(e);
+    if (size == NULL) return conclude(ZP_EXIT_ENVIRONMENT, attempt - 1, step, "gave up");
+    announce(e, attempt, size, step, folder, loss);
+    code = run_attempt(e, size, step, folder, &a);
+    if (code != 0) return code;
+    code = find_checkpoint(e, &after, &folder);
+    if (code != 0) return code;
+    if (is_over(&a, &code, how)) return conclude(code, attempt, after, how);
+    describe_loss(&a, loss);
+    if (a.lost >= 0 && !e->returns) e->host.slots--;
+    futile = after > step ? 0 : futile + 1;
+    if (futile >= e->futile || attempt > e->restarts) {
+      fprintf(stderr, "%s: attempt %lld: %s\n", name, (long long)attempt, loss);
+      snprintf(how, sizeof how,
+               futile >= e->futile ? "gave up: %lld attempts in a row published no checkpoint,"
+                                   : "gave up: %lld restarts (--restarts),",
+               (long long)(futile >= e->futile ? futile : e->restarts));
+      return conclude(ZP_EXIT_ENVIRONMENT, attempt, after, how);
+    }
+  }
+}
+
+/* The mark by which processes of this supervisor's jobs are found. */
+static int make_mark(elastic *e)
+{
+  uint64_t word[2];
+  if (getrandom(word, sizeof word, 0) != (ssize_t)sizeof word) return -1;
+  snprintf(e->mark, sizeof e->mark, "%016" PRIx64 "%016" PRIx64, word[0], word[1]);
+  return zp_remains_adopt();
+}
+
+static int run(elastic *e)
+{
+  char text[8];
+  int code = read_command(e);
+  if (code == 0) code = check_command(e);
+  if (code != 0) return code;
+  e->steps = e->train.o.value[ZP_OPT_STEPS];
+  e->size = zp_elastic_sizes(&e->train, &e->n_sizes);
+  if (e->size == NULL || e->n_sizes == 0 || make_mark(e) != 0) {
+    fprintf(stderr, "%s: no size is admissible, or no memory: %s\n", name, strerror(errno));
+    return ZP_EXIT_ENVIRONMENT;
+  }
+  if (!zp_mpi_library(text, sizeof text)) {
+    fprintf(stderr, "%s: this program was built without MPI; build it with Open MPI\n", name);
+    return ZP_EXIT_ENVIRONMENT;
+  }
+  return supervise(e);
+}
+
+int zp_cmd_elastic(int argc, char **argv, const zp_backend *engine)
+{
+  static const struct argp argp = {options, parse, "train [OPTION...]", doc, NULL, NULL, NULL};
+  static elastic e; /* large */
+  e = (elastic){.restarts = RESTARTS,
+                .futile = FUTILE,
+                .min = 1,
+                .stall_s = STALL_S,
+                .engine = engine,
+                .host.name = "localhost"};
+  argp_err_exit_status = ZP_EXIT_REFUSED;
+  if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &e)) return ZP_EXIT_REFUSED;
+  const int code = run(&e);
+  free(e.size);
+  free(e.train.files);
+  zp_options_free(&e.train.o);
+  return code;
+}
