@@ -63,9 +63,10 @@ static int explain(const zp_saving *s, zp_error *err)
 {
   if (err->status == ZP_E_FILE)
     zp_error_append(err,
-                    "; the save at step %lld was not published, and the checkpoint before it is "
-                    "unchanged: remove the cause, then continue with --load %s",
-                    (long long)s->step, s->job->save);
+                    "; rank %d could not write its part of the save at step %lld, so it was not "
+                    "published, and the checkpoint before it is unchanged: remove the cause, then "
+                    "continue with --load %s",
+                    (int)err->rank, (long long)s->step, s->job->save);
   return err->status;
 }
 

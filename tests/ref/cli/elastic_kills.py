@@ -152,7 +152,7 @@ def write_table(path, kills, run, seconds, seed):
             f"\n| kills (seed {seed}) | attempts | steps of the run | steps trained | attempts without progress | seconds |\n"
             "|---|---|---|---|---|---|\n"
             f"| {len(kills)} | {len(starts)} | {run.steps[-1] + 1} | {done} | "
-            f"{sum(x == y for x, y in zip(starts, starts[1:]))} | {seconds:.0f} |\n"
+            f"{sum(x == y for x, y in zip(starts, starts[1:], strict=False))} | {seconds:.0f} |\n"
         )
 
 
