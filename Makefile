@@ -445,7 +445,7 @@ include cuda/cli/cli.mk
 include cuda/gpu/gpu.mk
 include cuda/norm/norm.mk cuda/binding/binding.mk
 include conformance/recorder/recorder.mk
-include tests/lint/lint.mk ref/binding/binding.mk tests/ref/trace/trace.mk
+include tests/lint/lint.mk ref/binding/binding.mk tests/ref/trace/trace.mk tests/ref/cli/elastic.mk
 
 # ---- Conformance ---------------------------------------------------------------------------------
 

@@ -24,9 +24,10 @@ BEGINNINGS = {
     "explain": [["STAT-4"], []],
     "report": [[]],
     "trace": [["check", "run"], ["view", "run", "--out", "out"]],
+    "elastic": [["--slots", "1", "train", "--steps", "0", "--save", "ck", "--save-every", "1"]],
     "launch": [["-n", "1", "train", "--steps", "1", *samples.MODEL, "--dp", "1", "--pp", "1"]],
 }
-WEIGHTS = {"env": 1, "launch": 1, "check": 3}
+WEIGHTS = {"env": 1, "launch": 1, "elastic": 1, "check": 3}
 # They write where the suite keeps its lists, or run what they are given: that is their purpose.
 LEFT_OUT = {"--accept-support", "--accept-known", "--accept-quick", "--mpirun"}
 WRITTEN = {"--svg", "--plot", "--save", "--out", "--log"}

@@ -48,7 +48,7 @@ verdict $? internal_headers_stay_home
 [ -s "$tmp/usr/share/man/man1/zeroproof.1" ] && [ -n "$(ls "$tmp/usr/share/zeroproof/spec")" ]
 verdict $? man_page_and_spec
 sed 's/\\-/-/g; s/\.\.\./…/g' "$tmp/usr/share/man/man1/zeroproof.1" >"$tmp/man"
-for c in train plan counters sim fuzz env launch trace; do
+for c in train plan counters sim fuzz env launch elastic trace; do
   "$tmp/usr/bin/zeroproof" $c --help | grep -oE '^ +(-., )?--[a-z-]+' |
     sed 's/.*--/--/' >"$tmp/opts"
   awk -v c="$c" '/^\.S[HS]/ { on = $0 == ".SS " c || /^\.SH COMMON/ } on' "$tmp/man" >"$tmp/section"

@@ -7,7 +7,7 @@ expect 0 'Exit codes' help_says_exit_codes --help
 expect 0 'damaged or not zeroproof' help_says_what_is_refused --help
 expect 0 'zeroproof [0-9]' version --version
 expect 2 "no command 'nope'" unknown_command_is_refused nope
-for c in train plan counters sim fuzz env launch; do
+for c in train plan counters sim fuzz env launch elastic; do
   expect 0 'Usage: zeroproof' "help_of_$c" $c --help
   expect 0 'Usage: zeroproof' "help_$c" help $c
   # what is longer than a line leaves an empty one; … counts for three columns

@@ -1,0 +1,203 @@
+"""Laws of `zeroproof elastic`: which size a job has after a loss, from where it continues, how it ends.
+
+elastic_test.py ZEROPROOF. spec: CKPT-2, CKPT-5
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from elastic_kills import MODEL, Run, digest_of, victim_of
+
+STEPS = 60
+
+
+class First:
+    """Chooses the first of several."""
+
+    @staticmethod
+    def choice(of):
+        return of[0]
+
+
+class Case:
+    """One folder, one text, and runs in them."""
+
+    def __init__(self, zp, tmp):
+        self.zp, self.tmp = zp, tmp
+        self.failed = 0
+        text = Path(tmp, "text")
+        text.write_bytes(Path("LICENSE").read_bytes()[:3000])
+        self.train = ["train", "--data", str(text), *MODEL, "--steps", str(STEPS)]
+        self.want = digest_of(self.plain(self.train).stdout)
+
+    def plain(self, words):
+        return subprocess.run([self.zp, *words], capture_output=True, text=True, check=False)
+
+    def start(self, options, every=2, train=()):
+        """A supervisor of a job that starts without a checkpoint."""
+        shutil.rmtree(f"{self.tmp}/ck", ignore_errors=True)
+        save = ["--save", f"{self.tmp}/ck", "--save-every", str(every)]
+        return Run([self.zp, "elastic", *options.split(), *self.train, *train, *save])
+
+    def ended(self, run):
+        """Waits for the end; exit code, and whether no process is left."""
+        code = run.process.wait(600)
+        run.wait(lambda: False)
+        return code, not run.processes()
+
+    def law(self, name, holds, run=None):
+        why = f": {''.join(run.err[-8:])!r} digest {digest_of(''.join(run.out))}" if run else ""
+        print(f"ok {name}" if holds else f"not ok {name}{why}", flush=True)
+        self.failed += not holds
+
+
+def send(run, kind, number, attempt, steps):
+    """Sends a signal to one process of that kind, once the attempt has printed so many steps."""
+    run.wait(lambda: len(run.attempts) >= attempt)
+    run.wait(lambda: len(run.steps) - run.attempts[attempt - 1][3] >= steps)
+    while run.ended < 2:
+        pid = victim_of(run, First, kind)
+        if pid is not None:
+            os.kill(pid, number)
+            return
+
+
+def sizes_of(run):
+    """(pp, dp) of each attempt."""
+    return [
+        (int(a), int(b))
+        for a, b in re.findall(r"attempt \d+: \d+ ranks \(pp (\d+), dp (\d+)\)", "".join(run.err))
+    ]
+
+
+def shrinks(c):
+    """Each lost rank costs a slot; the largest size that is left is used, at last none."""
+    run = c.start("--slots 5 --min-ranks 3")
+    for attempt in (1, 2, 3):
+        send(run, "rank", signal.SIGKILL, attempt, 3)
+    code, gone = c.ended(run)
+    text = "".join(run.err)
+    # of 12 micro-batches: 5 slots fit 2 x 2, 4 x 1 or 1 x 4; pp stays near to 2
+    c.law("a_lost_rank_costs_its_slot", sizes_of(run) == [(2, 2), (2, 2), (3, 1)], run)
+    c.law(
+        "no_admissible_size_ends_with_3",
+        code == 3 and gone and "gave up after 3 attempts" in run.err[-1],
+        run,
+    )
+    c.law(
+        "and_names_the_admissible_sizes",
+        "2 slots are left, and at least 3 ranks are required; numbers of ranks that the global batch of 12 "
+        "micro-batches admits: 48 (pp 4, dp 12), 36 (pp 3, dp 12), 24 (pp 2, dp 12), "
+        in text
+        and text.split(" admits: ")[1].split("\n")[0].endswith("4 (pp 2, dp 2), 3 (pp 3, dp 1)"),
+        run,
+    )
+    rerun = Run(
+        [c.zp, "elastic", "--slots", "2", *c.train, "--save", f"{c.tmp}/ck", "--save-every", "2"]
+    )
+    code, _ = c.ended(rerun)
+    begins = rerun.attempts[0][2]
+    c.law("another_supervisor_continues_its_checkpoint", code == 0 and begins > 0, rerun)
+    c.law("with_the_same_bits_on_fewer_ranks", digest_of("".join(rerun.out)) == c.want, rerun)
+    again = Run(
+        [c.zp, "elastic", "--slots", "2", *c.train, "--save", f"{c.tmp}/ck", "--save-every", "2"]
+    )
+    code, _ = c.ended(again)
+    c.law(
+        "a_finished_training_is_not_repeated",
+        code == 0 and not again.attempts and "nothing is left" in again.err[-1],
+        again,
+    )
+    Path(c.tmp, "ck", "LATEST").write_text("zeroproof-latest 1\n")
+    damaged = Run(
+        [c.zp, "elastic", "--slots", "2", *c.train, "--save", f"{c.tmp}/ck", "--save-every", "2"]
+    )
+    code, _ = c.ended(damaged)
+    c.law("a_damaged_checkpoint_is_refused", code == 2 and not damaged.attempts, damaged)
+
+
+def begins_again(c):
+    """A kill before the first checkpoint: the next attempt begins at step 0."""
+    run = c.start("--slots 2", every=1000)
+    send(run, "rank", signal.SIGKILL, 1, 2)
+    code, gone = c.ended(run)
+    ok = "from step 0, without a checkpoint; attempt 1: rank 0 (pid " in "".join(run.err)
+    c.law("before_the_first_checkpoint_it_begins_again", code == 0 and gone and ok, run)
+    c.law("and_ends_in_the_same_bits", digest_of("".join(run.out)) == c.want, run)
+    run = c.start("--slots 2 --slots-return --futile 2", every=1000)
+    for attempt in (1, 2):
+        send(run, "mpirun", signal.SIGKILL, attempt, 1)
+    code, gone = c.ended(run)
+    last = "gave up: 2 attempts in a row published no checkpoint"
+    c.law("attempts_without_progress_are_bounded", code == 3 and gone and last in run.err[-1], run)
+    run = c.start("--slots 2 --slots-return --restarts 1")
+    for attempt in (1, 2):
+        send(run, "rank", signal.SIGKILL, attempt, 4)
+    code, gone = c.ended(run)
+    c.law(
+        "restarts_are_bounded",
+        code == 3 and gone and "gave up: 1 restarts (--restarts)" in run.err[-1],
+        run,
+    )
+
+
+def stops(c):
+    """A rank that is stopped, all processes that are stopped, a supervisor that is ended."""
+    run = c.start("--slots 2 --slots-return --deadline 3")
+    send(run, "rank", signal.SIGSTOP, 1, 3)
+    code, gone = c.ended(run)
+    c.law("a_stopped_rank_is_ended", code == 0 and gone and len(run.attempts) == 2, run)
+    c.law("and_the_bits_are_the_same", digest_of("".join(run.out)) == c.want, run)
+    run = c.start("--slots 2 --slots-return --stall 5 --deadline 600")
+    run.wait(lambda: len(run.steps) >= 3)
+    for pid, _ in run.processes():
+        os.kill(pid, signal.SIGSTOP)
+    code, gone = c.ended(run)
+    ok = "attempt 1: it printed nothing for 5 s" in "".join(run.err)
+    c.law("a_job_that_stands_still_is_ended", code == 0 and gone and ok, run)
+    run = c.start("--slots 2", train=("--steps", "100000"))
+    run.wait(lambda: len(run.steps) >= 3)
+    run.process.send_signal(signal.SIGTERM)
+    code, gone = c.ended(run)
+    c.law(
+        "a_signal_ends_the_job", code == 3 and gone and "cancelled by signal 15" in run.err[-1], run
+    )
+
+
+def refuses(c):
+    """What cannot be restarted with the same bits."""
+    save = ["--save", f"{c.tmp}/new", "--save-every", "2"]
+    for name, words, why in (
+        ("no_save", [*c.train], "give train --save DIR and --save-every N"),
+        ("ordered_sums", [*c.train, *save, "--reduce", "ordered"], "only exact sums"),
+        ("verify", [*c.train, *save, "--verify"], "a part of it"),
+        ("no_train", ["plan"], "'plan' cannot be restarted"),
+        ("a_bad_option", [*c.train, *save, "--no-such"], "unrecognized option"),
+    ):
+        r = c.plain(["elastic", "--slots", "2", *words])
+        c.law(
+            f"{name}_is_refused",
+            r.returncode == 2 and why in r.stderr and not Path(c.tmp, "new").exists(),
+        )
+    r = c.plain(["elastic", *c.train, *save])
+    c.law("no_slots_is_refused", r.returncode == 2 and "--slots N" in r.stderr)
+    r = c.plain(["elastic", "--slots", "2", *c.train, *save, "--lr", "nan"])
+    c.law("train_s_own_refusal_ends_it", r.returncode == 2)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        case = Case(sys.argv[1], tmp)
+        for part in (shrinks, begins_again, stops, refuses):
+            part(case)
+    return 1 if case.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
