@@ -24,15 +24,17 @@ enum { GRACE_S = 3, END_S = 10 * GRACE_S }; /* END_S: a job that is cancelled, u
 typedef struct launch_args {
   int32_t processes;    /* 1..2^20, 0 until given */
   const char *deadline; /* seconds as text, or NULL */
+  const char *hosts;    /* a file for mpirun, or NULL */
+  const char *agent;    /* starts a command on a host, or NULL: ssh */
   char *words;          /* further words for mpirun, owned, or NULL */
   char **command;       /* the sub-command and its arguments */
   int32_t n_command;
-  const char *program;       /* this binary */
-  int32_t root, remote;      /* running as root; ssh or rsh is there */
-  char count[16], grace[16]; /* words made here */
+  const char *program;                               /* this binary */
+  int32_t root, remote;                              /* running as root; ssh or rsh is there */
+  char count[16], grace[16], idle[16], interval[16]; /* words made here */
 } launch_args;
 
-enum { FIXED_WORDS = 24, KEY_DEADLINE = 0x1200, KEY_MPIRUN };
+enum { FIXED_WORDS = 40, KEY_DEADLINE = 0x1200, KEY_MPIRUN, KEY_HOSTS, KEY_AGENT };
 
 static const struct argp_option options[] = {
     {"processes", 'n', "N", 0, "Processes to start: pp x dp of the command (required)", 0},
@@ -40,8 +42,14 @@ static const struct argp_option options[] = {
      "How long a rank waits without any progress before it gives up; longer than its longest "
      "stretch of computing (30)",
      0},
+    {"hosts", KEY_HOSTS, "FILE", 0,
+     "The hosts to run on, a line each: NAME slots=RANKS; this command and the data have the same "
+     "paths on all of them (default: this host)",
+     0},
+    {"agent", KEY_AGENT, "PROGRAM", 0,
+     "Starts a command on a host, called as PROGRAM HOST COMMAND… (ssh)", 0},
     {"mpirun", KEY_MPIRUN, "WORDS", 0,
-     "Further words for mpirun, split at blanks, such as '--hostfile hosts'; may be repeated", 0},
+     "Further words for mpirun, split at blanks, such as '--bind-to core'; may be repeated", 0},
     {0}};
 
 static const char doc[] =
@@ -84,6 +92,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   switch (key) {
   case 'n': take_processes(l, arg, state); return 0;
   case KEY_DEADLINE: take_deadline(l, arg, state); return 0;
+  case KEY_HOSTS: l->hosts = arg; return 0;
+  case KEY_AGENT: l->agent = arg; return 0;
   case KEY_MPIRUN:
     if (add_words(l, arg)) argp_failure(state, ZP_EXIT_ENVIRONMENT, ENOMEM, "--mpirun");
     return 0;
@@ -94,12 +104,44 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
   case ARGP_KEY_END:
     if (l->processes == 0) argp_error(state, "say how many processes: -n N.");
+    if (l->hosts != NULL && access(l->hosts, R_OK) != 0)
+      argp_error(state, "--hosts %s: %s.", l->hosts, strerror(errno));
+    if (l->agent != NULL && l->hosts == NULL)
+      argp_error(state, "--agent starts commands on other hosts: name them with --hosts FILE.");
     if (l->n_command == 0 || strcmp(l->command[0], "train") != 0)
       argp_error(state, "'%s' does not run as several processes; name the sub-command train.",
                  l->n_command > 0 ? l->command[0] : "");
     return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
+}
+
+/* The words for several hosts. Keepalive: a daemon that is cut off ends, with its ranks, some time
+ * after the deadline, and mpirun notices such a daemon no sooner. */
+static size_t put_hosts(launch_args *l, char **v)
+{
+  const double deadline = zp_mpi_deadline();
+  const int idle = deadline < 1 ? 1 : deadline > 7200 ? 7200 : (int)deadline;
+  size_t n = 0;
+  snprintf(l->idle, sizeof l->idle, "%d", idle);
+  snprintf(l->interval, sizeof l->interval, "%d", idle / 3 + 1);
+  char *const words[] = {"--hostfile",
+                         (char *)(uintptr_t)l->hosts,
+                         "--mca",
+                         "oob_tcp_keepalive_time",
+                         l->idle,
+                         "--mca",
+                         "oob_tcp_keepalive_intvl",
+                         l->interval,
+                         "--mca",
+                         "oob_tcp_keepalive_probes",
+                         "3"};
+  for (; n < sizeof words / sizeof *words; n++) v[n] = words[n];
+  if (l->agent == NULL) return n;
+  v[n++] = "--mca";
+  v[n++] = "plm_rsh_agent";
+  v[n++] = (char *)(uintptr_t)l->agent;
+  return n;
 }
 
 /* mpirun's argument vector, NULL-terminated; pointers into l and to constants. The array is
@@ -119,6 +161,7 @@ static char **launch_argv(launch_args *l)
       l->grace, "-x", ZP_MPI_DEADLINE_VARIABLE, "-x", ZP_ROSTER_VARIABLE};
   for (size_t i = 0; i < sizeof always / sizeof *always; i++) v[n++] = always[i];
   if (l->root) v[n++] = "--allow-run-as-root";
+  if (l->hosts) n += put_hosts(l, v + n);
   if (!l->remote) { /* without ssh mpirun does not even start processes here */
     v[n++] = "--mca";
     v[n++] = "plm";
@@ -173,27 +216,42 @@ static int in_path(const char *name)
   return 0;
 }
 
+/* The last line: how the job ended. */
+static void print_end(const launch_args *l, const zp_roster_result *r, int code)
+{
+  const char *by = "mpirun was ended by signal";
+  const int number = WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0;
+  if (r->cancelled)
+    fprintf(stderr, "zeroproof launch: signal %d (%s) has cancelled the job\n", r->cancelled,
+            strsignal(r->cancelled));
+  else if (*r->ended && number != 0 && !r->killed)
+    fprintf(stderr, "zeroproof launch: %s %d (%s); %s\n", by, number, strsignal(number), r->ended);
+  else if (*r->ended) fprintf(stderr, "zeroproof launch: %s\n", r->ended);
+  else if (number != 0)
+    fprintf(stderr, "zeroproof launch: %s %d (%s)\n", by, number, strsignal(number));
+  else if (code == ZP_EXIT_ENVIRONMENT && WEXITSTATUS(r->status) != code)
+    fprintf(stderr, "zeroproof launch: mpirun ended with %d%s\n", WEXITSTATUS(r->status),
+            r->began ? "" : " before the job began");
+  else if (l->hosts != NULL)
+    fprintf(stderr, "zeroproof launch: the %d ranks have ended with exit code %d\n",
+            (int)l->processes, code);
+}
+
 /* Runs the job; its exit code. */
 static int launch(launch_args *l)
 {
   zp_roster_result r = {0};
   if (l->deadline) setenv(ZP_MPI_DEADLINE_VARIABLE, l->deadline, 1);
   else setenv(ZP_MPI_DEADLINE_VARIABLE, "30", 0);
+  const zp_roster_reach reach = l->hosts   ? ZP_ROSTER_HOSTS
+                                : l->words ? ZP_ROSTER_UNKNOWN
+                                           : ZP_ROSTER_HERE_ONLY;
   char **argv = launch_argv(l);
-  const int lost = !argv || zp_roster_run(argv, l->processes, !l->words, END_S, &r);
+  const int lost = !argv || zp_roster_run(argv, l->processes, reach, END_S, &r);
   report(&r);
   int code = lost ? ZP_EXIT_ENVIRONMENT : launch_exit(r.status, !r.cancelled && r.began);
   if (lost) fprintf(stderr, "zeroproof launch: cannot start a process: %s\n", strerror(errno));
-  else if (r.cancelled)
-    fprintf(stderr, "zeroproof launch: signal %d (%s) has cancelled the job\n", r.cancelled,
-            strsignal(r.cancelled));
-  else if (*r.ended) fprintf(stderr, "zeroproof launch: %s\n", r.ended);
-  else if (WIFSIGNALED(r.status))
-    fprintf(stderr, "zeroproof launch: mpirun was ended by signal %d (%s)\n", WTERMSIG(r.status),
-            strsignal(WTERMSIG(r.status)));
-  else if (code == ZP_EXIT_ENVIRONMENT && WEXITSTATUS(r.status) != code)
-    fprintf(stderr, "zeroproof launch: mpirun ended with %d%s\n", WEXITSTATUS(r.status),
-            r.began ? "" : " before the job began");
+  else print_end(l, &r, code);
   if (r.output_error) {
     fprintf(stderr, "zeroproof launch: standard output could not be written: %s\n",
             strerror(r.output_error));
@@ -225,7 +283,7 @@ int zp_cmd_launch(int argc, char **argv, const zp_backend *engine)
   }
   program[n] = 0;
   l.program = program;
-  l.remote = l.words || in_path("ssh") || in_path("rsh");
+  l.remote = l.words || l.hosts || in_path("ssh") || in_path("rsh");
   const int code = launch(&l);
   free(l.words);
   return code;

@@ -6,7 +6,7 @@
 
 typedef struct zp_launch_report {
   int32_t lost;   /* the rank that ended without a report; -1: not known */
-  char text[512]; /* a sentence about it, or "" */
+  char text[2048]; /* a sentence about it, or "" */
 } zp_launch_report;
 
 /* zp_cmd_launch writes a zp_launch_report to fd when its job has ended. -1: it does not. */

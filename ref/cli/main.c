@@ -5,8 +5,8 @@
 
 int main(int argc, char **argv)
 {
-  zp_roster_report(ZP_ROSTER_HERE);
+  zp_roster_report(ZP_ROSTER_HERE, NULL, -1);
   const int code = zp_main(argc, argv, &zp_backend_ref);
-  zp_roster_report(ZP_ROSTER_LEAVES);
+  zp_roster_report(ZP_ROSTER_LEAVES, code == 0 ? NULL : "its error is above", -1);
   return code;
 }

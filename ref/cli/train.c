@@ -159,12 +159,23 @@ static int read_job(zp_train_session *s, int *present)
   return zp_exit_of(s->err.status);
 }
 
+/* With the host, if there are several: an error names its rank, but not always the rank's host. */
+static void print_error(const zp_train_session *s)
+{
+  const int32_t rank = s->mpi != NULL ? zp_mpi_rank(s->mpi) : 0;
+  char from[128] = "";
+  if (s->mpi != NULL && zp_mpi_hosts(s->mpi) > 1)
+    snprintf(from, sizeof from, "rank %d on %s: ", (int)rank, zp_mpi_host(s->mpi, rank));
+  const int known = strncmp(s->err.text, from, strlen(from)) == 0;
+  fprintf(stderr, "%s: %s%s\n", s->a->o.command, known ? "" : from, s->err.text);
+}
+
 /* After an error: all ranks are notified, and none waits. */
 static int fail(zp_train_session *s)
 {
   const int code = zp_exit_of(s->err.status);
   fflush(stdout);
-  fprintf(stderr, "%s: %s\n", s->a->o.command, s->err.text);
+  print_error(s);
   if (s->mpi != NULL) _exit(zp_exit_of(zp_mpi_abandon(s->mpi, &s->err)));
   if (s->verify != NULL) zp_train_verified(s->verify, &s->a->o, NULL, NULL);
   return code;
@@ -201,6 +212,7 @@ static int run_session(zp_train_session *s)
   if (s->speaks && s->a->load == NULL) zp_train_print_head(s);
   if (train(s) != 0) return fail(s);
   zp_trainer_close(&s->trainer);
+  if (s->mpi != NULL && zp_train_put_hosts(s) != 0) return fail(s);
   if (s->mpi != NULL && zp_mpi_stop(s->mpi, &s->err) != 0) return fail(s);
   s->mpi = NULL;
   return s->speaks ? zp_train_conclude(s) : 0;

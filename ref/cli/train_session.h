@@ -42,6 +42,10 @@ void zp_train_print_head(zp_train_session *s);
 void zp_train_print_step(zp_train_session *s, const zp_step_result *r, int64_t ops, int64_t bytes);
 int zp_train_conclude(zp_train_session *s);
 
+/* Puts into s->doc which ranks ran on which host, and the bytes that they sent to other hosts; all
+ * ranks of an MPI job call it. 0, or a negative status in s->err. */
+int zp_train_put_hosts(zp_train_session *s);
+
 /* After training on another engine: what it compared, and the report where a library multiplies. */
 void zp_train_print_beside(zp_train_session *s, const zp_gemm_report *report);
 

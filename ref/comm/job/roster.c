@@ -1,149 +1,112 @@
-/* Each word travels on a connection of its own, which the process leaves open after HERE: the
- * kernel closes it when the process ends, however it ends. */
+/* In the launcher: the list of ranks, and the command that starts them. */
 #define _GNU_SOURCE
-#include "roster.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../../base/child.h"
 #include "../../base/clock.h"
-#include "forward.h"
+#include "roster_internal.h"
 
-enum { NOT_STARTED = 3, SIGNALS = 0, OUTPUT = 1, LISTENER = 2, FIXED = 3, SHOWN = 8 };
+enum { NOT_STARTED = 3, SIGNALS = 0, OUTPUT = 1, LISTENER = 2, FIXED = 3 };
+static const double hello_s = 10; /* far longer than a record takes */
 
-/* What is known of a rank. turn: of the loop in which it ended; 0: not yet. */
-typedef struct entry {
-  pid_t pid; /* 0: it never reported */
-  int64_t turn;
-  int32_t joined, leaves, fd; /* fd: its connection since HERE, else -1 */
-} entry;
+/* ---- Listening ------------------------------------------------------------------------------- */
 
-typedef struct roster {
-  entry *rank; /* [world]; NULL: no list is kept */
-  int32_t world, n, cap;
-  struct pollfd *poll; /* [cap]: SIGNALS, OUTPUT, LISTENER, then n - FIXED connections */
-  int64_t turn;
-  zp_forward output; /* the command's standard output */
-} roster;
-
-typedef struct word {
-  int32_t rank, what;
-} word;
-
-static socklen_t address_of(const char *name, struct sockaddr_un *at)
+static void drop(zp_roster *r, int32_t i)
 {
-  memset(at, 0, sizeof *at);
-  at->sun_family = AF_UNIX; /* abstract: the 0 before the name */
-  snprintf(at->sun_path + 1, sizeof at->sun_path - 1, "%s", name);
-  return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(at->sun_path + 1));
+  close(r->poll[i].fd);
+  r->n--;
+  r->poll[i] = r->poll[r->n];
+  r->connection[i] = r->connection[r->n];
 }
 
-/* ---- In a rank ------------------------------------------------------------------------------- */
-
-void zp_roster_report(zp_roster_word what)
+/* Another user could connect on this host: over TCP the token distinguishes. */
+static int is_of_user(const zp_roster *r, int fd)
 {
-  const char *name = getenv(ZP_ROSTER_VARIABLE), *rank = getenv("OMPI_COMM_WORLD_RANK");
-  const struct timeval second = {1, 0};
-  struct sockaddr_un at;
-  word w = {rank != NULL ? atoi(rank) : -1, what};
-  if (name == NULL || rank == NULL) return;
-  const socklen_t length = address_of(name, &at);
-  /* stays open in a program that this one becomes */
-  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | (what == ZP_ROSTER_HERE ? 0 : SOCK_CLOEXEC), 0);
-  if (fd < 0) return;
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second); /* of connect, too */
-  if (connect(fd, (struct sockaddr *)&at, length) == 0 &&
-      send(fd, &w, sizeof w, MSG_NOSIGNAL) == (ssize_t)sizeof w && what == ZP_ROSTER_HERE)
-    return; /* open until the process ends */
-  close(fd);
-}
-
-/* ---- In the launcher ------------------------------------------------------------------------- */
-
-/* Listens under a random name and puts it into the environment; -1: no list. */
-static int listen_for(roster *r)
-{
-  struct sockaddr_un at;
-  uint64_t random[2];
-  char name[64];
-  int fd;
-  r->rank = calloc((size_t)r->world, sizeof *r->rank);
-  for (int32_t i = 0; r->rank != NULL && i < r->world; i++) r->rank[i].fd = -1;
-  if (r->rank == NULL || getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return -1;
-  snprintf(name, sizeof name, "zeroproof-launch-%016llx%016llx", (unsigned long long)random[0],
-           (unsigned long long)random[1]);
-  const socklen_t length = address_of(name, &at);
-  fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd >= 0 && bind(fd, (struct sockaddr *)&at, length) == 0 && listen(fd, SOMAXCONN) == 0 &&
-      setenv(ZP_ROSTER_VARIABLE, name, 1) == 0)
-    return fd;
-  if (fd >= 0) close(fd);
-  return -1;
+  struct ucred peer;
+  socklen_t n = sizeof peer;
+  if (r->reach == ZP_ROSTER_HOSTS) return 1;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) == 0 && peer.uid == geteuid();
 }
 
 /* A connection of another user is closed; so is one beyond two of each rank, and some. */
-static void accept_one(roster *r)
+static void accept_one(zp_roster *r)
 {
-  struct ucred who;
-  socklen_t n = sizeof who;
   const int fd = accept4(r->poll[LISTENER].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) return;
-  if (r->n == r->cap || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0 ||
-      who.uid != geteuid()) {
+  if (r->n == r->cap || !is_of_user(r, fd)) {
     close(fd);
     return;
   }
+  r->connection[r->n] = (zp_roster_connection){.limit = zp_clock_s() + hello_s};
   r->poll[r->n++] = (struct pollfd){fd, POLLIN, 0};
 }
 
-static void take_word(roster *r, int fd, const word *w)
+static void take_record(zp_roster *r, int fd, zp_roster_record *w)
 {
-  struct ucred who;
-  socklen_t n = sizeof who;
-  if (w->rank < 0 || w->rank >= r->world) return;
-  entry *e = &r->rank[w->rank];
+  if (w->rank < 0 || w->rank >= r->world || w->pid <= 0) return;
+  zp_roster_entry *e = &r->rank[w->rank];
+  w->host[sizeof w->host - 1] = w->why[sizeof w->why - 1] = 0;
+  e->lost = 0;
   if (w->what == ZP_ROSTER_JOINED) e->joined = 1;
-  if (w->what == ZP_ROSTER_LEAVES) e->leaves = 1;
-  if (w->what != ZP_ROSTER_HERE || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) != 0) return;
-  *e = (entry){.pid = who.pid, .fd = fd};
+  if (w->what == ZP_ROSTER_LEAVES) {
+    e->leaves = 1;
+    if (w->failed && !e->failed) e->culprit = w->culprit;
+    e->failed |= w->failed != 0;
+    if (e->why == NULL && w->failed) e->why = strdup(w->why);
+  }
+  if (w->what != ZP_ROSTER_HERE) return;
+  free(e->why);
+  *e = (zp_roster_entry){.pid = w->pid, .fd = fd};
+  memcpy(e->host, w->host, sizeof e->host);
 }
 
-/* Connection i, which is readable: a word, or its end. Returns 1 if it was removed. */
-static int hear(roster *r, int32_t i)
+/* Takes what has arrived. 1: all for now, 0: the connection is to be closed. */
+static int read_record(zp_roster *r, int32_t i)
 {
-  const int fd = r->poll[i].fd;
-  word w;
-  const ssize_t n = recv(fd, &w, sizeof w, MSG_DONTWAIT);
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-  if (n == (ssize_t)sizeof w) {
-    take_word(r, fd, &w);
+  zp_roster_connection *c = &r->connection[i];
+  char *to = (char *)&c->record;
+  const ssize_t n = recv(r->poll[i].fd, to + c->n, sizeof c->record - c->n, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 1;
+  if (n <= 0) {
+    for (int32_t k = 0; k < r->world; k++)
+      if (r->rank[k].fd == r->poll[i].fd) {
+        r->rank[k].fd = -1;
+        r->rank[k].turn = r->turn;
+        r->rank[k].lost = n < 0; /* by the keepalive: its host does not answer */
+      }
     return 0;
   }
-  for (int32_t k = 0; k < r->world; k++)
-    if (r->rank[k].fd == fd) {
-      r->rank[k].fd = -1;
-      r->rank[k].turn = r->turn;
-    }
-  close(fd);
-  r->poll[i] = r->poll[--r->n];
+  c->n += (size_t)n;
+  if (c->n < sizeof c->record) return 1;
+  if (r->reach == ZP_ROSTER_HOSTS && memcmp(c->record.token, r->token, ZP_ROSTER_TOKEN) != 0)
+    return 0;
+  c->n = 0;
+  c->limit = 0;
+  take_record(r, r->poll[i].fd, &c->record);
+  return c->record.what == ZP_ROSTER_HERE;
+}
+
+/* Connection i: a record, or its end. Returns 1 if it was removed. */
+static int hear(zp_roster *r, int32_t i)
+{
+  const zp_roster_connection *c = &r->connection[i];
+  if (read_record(r, i) && (c->limit <= 0 || zp_clock_s() < c->limit)) return 0;
+  drop(r, i);
   return 1;
 }
 
 /* All that there is to accept and to read now. */
-static void hear_all(roster *r)
+static void hear_all(zp_roster *r)
 {
   int32_t before;
   do {
@@ -153,50 +116,9 @@ static void hear_all(roster *r)
   for (int32_t i = FIXED; i < r->n;) i += !hear(r, i);
 }
 
-/* ---- Which rank ------------------------------------------------------------------------------ */
-
-/* The ranks that ended first without LEAVES, and those that never reported: one of them is the
- * rank that the signal ended. Each of the others reports why it leaves, or is ended by mpirun
- * seconds later. */
-static void find_ended(const roster *r, int local, int number, zp_roster_result *out)
-{
-  int64_t first = INT64_MAX;
-  int32_t n = 0, joined = 0;
-  int used = 0;
-  for (int32_t k = 0; k < r->world; k++) {
-    const entry *e = &r->rank[k];
-    if (e->turn > 0 && !e->leaves && e->turn < first) first = e->turn;
-  }
-  for (int32_t k = 0; k < r->world; k++) {
-    const entry *e = &r->rank[k];
-    char pid[32] = "it had not reported yet";
-    if (e->pid == 0 ? !local || e->leaves : e->turn != first || e->leaves) continue;
-    if (e->pid != 0) snprintf(pid, sizeof pid, "pid %ld", (long)e->pid);
-    if (n == 0) out->lost = k;
-    if (n++ < SHOWN)
-      used += snprintf(out->ended + used, sizeof out->ended - (size_t)used, "%srank %d (%s)",
-                       n > 1 ? " or " : "", (int)k, pid);
-    joined += e->joined;
-  }
-  if (n > SHOWN)
-    used += snprintf(out->ended + used, sizeof out->ended - (size_t)used, " or %d others",
-                     (int)(n - SHOWN));
-  if (n == 0)
-    used = snprintf(out->ended, sizeof out->ended,
-                    "a rank on another host, or one whose start "
-                    "failed,");
-  const char *when = joined > 0 || n == 0 ? "" : " before it joined MPI";
-  if (number > 0)
-    snprintf(out->ended + used, sizeof out->ended - (size_t)used, " was ended by signal %d (%s)%s",
-             number, strsignal(number), when);
-  else
-    snprintf(out->ended + used, sizeof out->ended - (size_t)used,
-             " has ended without a report%s, and mpirun did not notice", when);
-}
-
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static pid_t start(roster *r, char *const argv[], const sigset_t *mask)
+static pid_t start(zp_roster *r, char *const argv[], const sigset_t *mask)
 {
   int out[2];
   if (pipe2(out, O_CLOEXEC) != 0) return -1;
@@ -218,7 +140,7 @@ static pid_t start(roster *r, char *const argv[], const sigset_t *mask)
 }
 
 /* Reads all pending signals; 1 if the command has ended. */
-static int take_signals(const roster *r, pid_t child, zp_roster_result *out)
+static int take_signals(const zp_roster *r, pid_t child, zp_roster_result *out)
 {
   struct signalfd_siginfo s;
   while (read(r->poll[SIGNALS].fd, &s, sizeof s) == (ssize_t)sizeof s) {
@@ -231,18 +153,27 @@ static int take_signals(const roster *r, pid_t child, zp_roster_result *out)
   return waitpid(child, &out->status, WNOHANG) == child;
 }
 
-/* 1: ranks have reported, and all that did have ended. */
-static int all_ended(const roster *r)
+/* 1: ranks have reported, and all that did have ended, or left with an error: what is left of such a
+ * one may be on a host that is cut off. */
+static int all_ended(const zp_roster *r)
 {
   int32_t ended = 0;
   for (int32_t k = 0; k < r->world; k++) {
-    if (r->rank[k].fd >= 0) return 0;
-    ended += r->rank[k].turn > 0;
+    if (r->rank[k].fd >= 0 && !r->rank[k].failed) return 0;
+    ended += r->rank[k].turn > 0 || r->rank[k].failed;
   }
   return ended > 0;
 }
 
-static void attend(roster *r, pid_t child, double patience_s, zp_roster_result *out)
+/* On several hosts: a rank has failed, so that mpirun has nothing to wait for. */
+static int any_failed(const zp_roster *r)
+{
+  for (int32_t k = 0; r->reach == ZP_ROSTER_HOSTS && k < r->world; k++)
+    if (r->rank[k].failed || r->rank[k].lost) return 1;
+  return 0;
+}
+
+static void attend(zp_roster *r, pid_t child, double patience_s, zp_roster_result *out)
 {
   double limit = 0; /* 0: none */
   for (;;) {
@@ -261,7 +192,8 @@ static void attend(roster *r, pid_t child, double patience_s, zp_roster_result *
     if (take_signals(r, child, out)) break;
     /* mpirun 4.1.4 sometimes waits forever for ranks that have ended while MPI started */
     const int due = out->cancelled != 0 || (r->rank != NULL && all_ended(r));
-    if (due && limit <= 0 && !out->killed) limit = zp_clock_s() + patience_s;
+    if (due && limit <= 0 && !out->killed)
+      limit = zp_clock_s() + (any_failed(r) ? patience_s / 3 : patience_s);
     if (!due) limit = 0;
   }
   r->turn++;
@@ -270,7 +202,7 @@ static void attend(roster *r, pid_t child, double patience_s, zp_roster_result *
 
 /* Forwards what the command had written when it ended. A reader that does not read is waited for,
  * unless the job was cancelled. */
-static void forward_rest(roster *r, zp_roster_result *out)
+static void forward_rest(zp_roster *r, zp_roster_result *out)
 {
   struct signalfd_siginfo s;
   for (;;) {
@@ -283,21 +215,21 @@ static void forward_rest(roster *r, zp_roster_result *out)
   }
 }
 
-static void conclude(const roster *r, int local, zp_roster_result *out)
+static void conclude(const zp_roster *r, zp_roster_result *out)
 {
-  const int code = WIFEXITED(out->status) ? WEXITSTATUS(out->status) : 0;
+  const int code = WIFEXITED(out->status) ? WEXITSTATUS(out->status) : -1;
   out->began = r->rank == NULL;
   for (int32_t k = 0; r->rank != NULL && k < r->world; k++) out->began |= r->rank[k].joined;
+  if (r->rank == NULL || out->cancelled != 0 || code == 0) return;
   /* as a shell, mpirun returns 128 + the signal that ended the first rank */
-  if (r->rank == NULL || out->cancelled != 0) return;
-  if (code > 128 && code <= 128 + SIGRTMAX) find_ended(r, local, code - 128, out);
-  else if (out->killed) find_ended(r, local, 0, out);
+  zp_roster_explain(r, code > 128 && code <= 128 + SIGRTMAX ? code - 128 : 0, out);
 }
 
-int zp_roster_run(char *const argv[], int32_t world, int local, double patience_s,
+int zp_roster_run(char *const argv[], int32_t world, zp_roster_reach reach, double patience_s,
                   zp_roster_result *out)
 {
-  roster r = {.world = world, .n = FIXED, .cap = 2 * world + 16, .output.from = -1};
+  zp_roster r = {
+      .world = world, .n = FIXED, .cap = 2 * world + 16, .reach = reach, .output.from = -1};
   sigset_t mask, old;
   pid_t child = -1;
   *out = (zp_roster_result){.lost = -1};
@@ -308,12 +240,15 @@ int zp_roster_run(char *const argv[], int32_t world, int local, double patience_
   sigaddset(&mask, SIGCHLD);
   sigprocmask(SIG_BLOCK, &mask, &old);
   const int signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-  const int listener = listen_for(&r);
+  r.poll = calloc((size_t)r.cap, sizeof *r.poll);
+  r.connection = calloc((size_t)r.cap, sizeof *r.connection);
+  r.rank = calloc((size_t)world, sizeof *r.rank);
+  for (int32_t i = 0; r.rank != NULL && i < world; i++) r.rank[i].fd = -1;
+  const int listener = r.rank != NULL && r.connection != NULL ? zp_roster_listen(&r) : -1;
   if (listener < 0) {
     free(r.rank);
     r.rank = NULL;
   }
-  r.poll = calloc((size_t)r.cap, sizeof *r.poll);
   if (signals >= 0 && r.poll != NULL) child = start(&r, argv, &old);
   const int code = errno;
   if (child > 0) {
@@ -322,13 +257,15 @@ int zp_roster_run(char *const argv[], int32_t world, int local, double patience_
     attend(&r, child, patience_s, out);
     forward_rest(&r, out);
     out->output_error = r.output.error;
-    conclude(&r, local, out);
+    conclude(&r, out);
     for (int32_t i = FIXED; i < r.n; i++) close(r.poll[i].fd);
   }
   if (r.output.from >= 0) close(r.output.from);
   if (listener >= 0) close(listener);
   if (signals >= 0) close(signals);
+  for (int32_t i = 0; r.rank != NULL && i < world; i++) free(r.rank[i].why);
   free(r.poll);
+  free(r.connection);
   free(r.rank);
   sigprocmask(SIG_SETMASK, &old, NULL);
   errno = code;

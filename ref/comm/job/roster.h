@@ -1,12 +1,13 @@
-/* Which ranks of a job run on this host: `zeroproof launch` runs mpirun and keeps the list, each
- * rank reports to it. MPI does not say which rank a signal ended while MPI was starting; the list
- * does. Not installed. spec: LEDG-7 */
+/* Which ranks of a job run, and where: `zeroproof launch` runs mpirun and keeps the list, each rank
+ * reports to it. MPI does not say which rank a signal ended while MPI was starting, nor which rank
+ * of another host; the list does. Not installed. spec: LEDG-7 */
 #ifndef ZP_COMM_ROSTER_H
 #define ZP_COMM_ROSTER_H
 
 #include <stdint.h>
 
-/* The name of the launcher's socket; set by zp_roster_run for the processes that it starts. */
+/* Where the launcher listens; set by zp_roster_run for the processes that it starts. The name of an
+ * abstract socket, or tcp:PORT:TOKEN:ADDRESS[,ADDRESS…]. */
 #define ZP_ROSTER_VARIABLE "ZEROPROOF_ROSTER"
 
 typedef enum zp_roster_word {
@@ -15,9 +16,17 @@ typedef enum zp_roster_word {
   ZP_ROSTER_LEAVES = 3  /* it ends by itself, after it has reported its errors */
 } zp_roster_word;
 
-/* In a rank: reports to the launcher, if there is one; failures are ignored. Does not block longer
- * than a second. */
-void zp_roster_report(zp_roster_word word);
+/* Where all ranks run. */
+typedef enum zp_roster_reach {
+  ZP_ROSTER_HERE_ONLY = 0, /* on this host: one that never reported has not started */
+  ZP_ROSTER_UNKNOWN = 1,   /* ranks of other hosts do not report */
+  ZP_ROSTER_HOSTS = 2      /* on several hosts: they report over TCP */
+} zp_roster_reach;
+
+/* In a rank: reports to the launcher, if there is one; failures are ignored. why: the error with
+ * which it leaves; NULL: none; culprit: the rank at fault, -1: unknown. Does not block longer than a second, over TCP 5 s: the launcher may
+ * be cut off. */
+void zp_roster_report(zp_roster_word word, const char *why, int32_t culprit);
 
 typedef struct zp_roster_result {
   int status;       /* of the command, as waitpid returns it */
@@ -26,16 +35,15 @@ typedef struct zp_roster_result {
   int began;        /* 1: a rank has joined, or no list could be kept */
   int output_error; /* errno of a write to standard output that failed, or 0 */
   int32_t lost;     /* the rank of `ended`, the first if several are named; -1: not known */
-  char ended[512];  /* which rank was ended by a signal, as a sentence; empty: none known */
+  char ended[2048]; /* why the job failed, as a sentence; empty: nothing is known */
 } zp_roster_result;
 
 /* In the launcher: runs argv, which starts `world` ranks, forwards its standard output, and waits
- * for it. SIGTERM, SIGINT and
- * SIGHUP are passed on as SIGTERM (except SIGINT from a terminal, which argv's process receives as
- * well). patience_s after that, or after all ranks have ended, it receives SIGKILL. If this process
- * ends, the command receives SIGTERM. local: all ranks are on this host, so that one that never
- * reported has not started. Returns 0, or -1 with errno if the command could not be started. */
-int zp_roster_run(char *const argv[], int32_t world, int local, double patience_s,
+ * for it. SIGTERM, SIGINT and SIGHUP are passed on as SIGTERM (except SIGINT from a terminal, which
+ * argv's process receives as well). patience_s after that, or after all ranks have ended, it
+ * receives SIGKILL; a third of that if a rank has failed on several hosts. If this process ends, the
+ * command receives SIGTERM. Returns 0, or -1 with errno if the command could not be started. */
+int zp_roster_run(char *const argv[], int32_t world, zp_roster_reach reach, double patience_s,
                   zp_roster_result *result);
 
 #endif

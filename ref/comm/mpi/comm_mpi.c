@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../../base/clock.h"
 #include "../job/roster.h"
 #include "comm_mpi_data.h"
+#include "comm_mpi_hosts.h"
 #include "comm_mpi_messages.h"
 #include "comm_mpi_notice.h"
 #include "comm_mpi_wait.h"
@@ -148,7 +150,10 @@ static int serve(zp_mpi *m, zp_rank *r, const zp_request *q, zp_error *err)
     return 0;
   }
   if (zp_mpi_agree(m, &at, pair ? op->root : -1, err)) return err->status;
-  if (carry_out(m, r, &at, err) == 0) return 0;
+  if (carry_out(m, r, &at, err) == 0) {
+    zp_mpi_count_between(m, &at);
+    return 0;
+  }
   return m->notified ? err->status : zp_mpi_fail_here(m, &at, err);
 }
 
@@ -281,6 +286,7 @@ void zp_mpi_set_piece(zp_mpi *m, int64_t bytes)
 
 static void release(zp_mpi *m)
 {
+  free(m->host);
   free(m->made);
   free(m->req);
   free(m->peer);
@@ -324,6 +330,13 @@ static int allocate(zp_mpi *m)
          !m->has_received || !m->sending;
 }
 
+/* Has mpirun started processes on several hosts? Known before MPI starts. */
+static int several_hosts(void)
+{
+  const char *here = getenv("OMPI_COMM_WORLD_LOCAL_SIZE"), *all = getenv("OMPI_COMM_WORLD_SIZE");
+  return here != NULL && all != NULL && strcmp(here, all) != 0;
+}
+
 int zp_mpi_start(zp_mpi **out, double deadline_s, zp_error *err)
 {
   int level, bad;
@@ -341,6 +354,7 @@ int zp_mpi_start(zp_mpi **out, double deadline_s, zp_error *err)
     free(m);
     return zp_fail(err, ZP_E_MEMORY, -1, "no thread for MPI's watchdog");
   }
+  if (several_hosts()) gethostname(m->dog.host, sizeof m->dog.host - 1);
   arm(m, 1, "starting MPI");
   bad = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) || level < MPI_THREAD_FUNNELED;
   if (!bad) {
@@ -348,14 +362,14 @@ int zp_mpi_start(zp_mpi **out, double deadline_s, zp_error *err)
     MPI_Comm_rank(MPI_COMM_WORLD, &m->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &m->size);
     bad = allocate(m) || MPI_Comm_dup(MPI_COMM_WORLD, &m->control) || dup_world(m, &m->world) ||
-          dup_world(m, &m->outside);
+          dup_world(m, &m->outside) || zp_mpi_learn_hosts(m);
   }
   arm(m, 0, "");
   if (bad) {
     zp_mpi_watchdog_end(&m->dog);
     return zp_fail(err, ZP_E_MEMORY, m->rank, "MPI did not start (no memory, or no such threads)");
   }
-  zp_roster_report(ZP_ROSTER_JOINED);
+  zp_roster_report(ZP_ROSTER_JOINED, NULL, -1);
   *out = m;
   return 0;
 }
@@ -390,8 +404,8 @@ int32_t zp_mpi_abandon(zp_mpi *m, const zp_error *why)
 {
   const double until = zp_clock_s() + LINGER_S;
   int32_t idle = 0;
-  zp_roster_report(ZP_ROSTER_LEAVES);
-  zp_mpi_notify(m, why->status, 0, "outside the programs", why->text);
+  zp_roster_report(ZP_ROSTER_LEAVES, why->text, why->rank);
+  zp_mpi_notify(m, why->status, 0, "outside the programs", why->text, why->rank);
   zp_mpi_linger(m, LINGER_S);
   /* A rank that sent its notice may not have printed yet, and mpirun kills it when the next two
    * processes leave: it sleeps between its signals, and SIGCHLD wakes it. */

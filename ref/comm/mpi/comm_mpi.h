@@ -45,6 +45,14 @@ int zp_mpi_start(zp_mpi **out, double deadline_s, zp_error *err);
 int32_t zp_mpi_rank(const zp_mpi *m);
 int32_t zp_mpi_size(const zp_mpi *m);
 
+/* On how many hosts the job runs, and the name of a rank's host. */
+int32_t zp_mpi_hosts(const zp_mpi *m);
+const char *zp_mpi_host(const zp_mpi *m, int32_t rank);
+
+/* Bytes that this rank has sent to ranks of other hosts, as the ledger counts them: under direct
+ * exchange, without signatures and headers. spec: LEDG-1 */
+int64_t zp_mpi_sent_between(const zp_mpi *m);
+
 /* Runs one phase of this process's rank, as zp_sim_run does of all ranks. The world must be as
  * large as r->cfg says and r->rank be this process's. spec: LEDG-1, LEDG-2, LEDG-7 */
 int zp_mpi_run(zp_mpi *m, zp_rank *r, int32_t phase, zp_error *err);

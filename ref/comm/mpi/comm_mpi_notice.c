@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "../../base/clock.h"
+#include "comm_mpi_hosts.h"
 #include "comm_mpi_messages.h"
 
-#define ROLL_S 2.0 /* for other ranks to report their positions */
+enum { LIST = 32 + SHOWN * 48 }; /* bytes of a list of ranks with their hosts */
+#define ROLL_S 2.0               /* for other ranks to report their positions */
 
 /* Seconds for the same after SIGTERM: half of those after which mpirun kills (1 unless it is set),
  * so that the other half is left for this rank's report. */
@@ -77,7 +79,8 @@ static void put_marked(const zp_mpi *m, char *text, int cap)
   int32_t n = 0;
   for (int32_t i = 0; i < m->size; i++) {
     if (!m->mark[i]) continue;
-    if (n++ < SHOWN) used += snprintf(text + used, (size_t)(cap - used), " %d", i);
+    if (n++ < SHOWN)
+      used += snprintf(text + used, (size_t)(cap - used), " %d%s", i, zp_mpi_on_host(m, i).text);
   }
   if (n > SHOWN) snprintf(text + used, (size_t)(cap - used), " and %d more", n - SHOWN);
 }
@@ -154,7 +157,8 @@ static void put_roll(zp_mpi *m, double seconds, int32_t known, zp_error *err)
     silent += m->mark[i];
     if (m->mark[i]) last = i;
     if (i == m->rank || i == known || m->mark[i] || shown++ >= SHOWN) continue;
-    zp_error_append(err, "\n  rank %d: %s", i, m->received[i].position);
+    zp_error_append(err, "\n  rank %d%s: %s", i, zp_mpi_on_host(m, i).text,
+                    m->received[i].position);
   }
   if (silent == 0) return;
   put_marked(m, text, sizeof text);
@@ -172,7 +176,7 @@ const notice *zp_mpi_cause_of(const zp_mpi *m)
 
 int zp_mpi_fail_wait(zp_mpi *m, const position *at, ending why, zp_error *err)
 {
-  char where[POSITION], full[POSITION + 192], missing[160] = "", reason[512];
+  char where[POSITION], full[POSITION + LIST + 32], missing[LIST] = "", reason[512];
   int32_t roll = 1, culprit = -1;
   const int32_t n = mark_missing(m);
   zp_mpi_format_position(where, sizeof where, at);
@@ -186,16 +190,19 @@ int zp_mpi_fail_wait(zp_mpi *m, const position *at, ending why, zp_error *err)
     const notice *c = zp_mpi_cause_of(m);
     culprit = c->rank;
     roll = c->roll;
-    snprintf(reason, sizeof reason, "rank %d has failed", c->rank);
+    snprintf(reason, sizeof reason, "rank %d%s has failed", c->rank,
+             zp_mpi_on_host(m, c->rank).text);
   }
   snprintf(full, sizeof full, "%s; %s%s", where,
            n > 0 ? "waits for rank" : "all participants are there", missing);
   zp_mpi_notify(m, ZP_E_PEER, roll, full, reason);
-  zp_fail(err, ZP_E_PEER, culprit, "rank %d: %s, in %s", m->rank, reason, full);
+  zp_fail(err, ZP_E_PEER, culprit, "rank %d%s: %s, in %s", m->rank, zp_mpi_on_host(m, m->rank).text,
+          reason, full);
   if (why == NOTICED) {
     const notice *c = zp_mpi_cause_of(m);
-    zp_error_append(err, "\n  rank %d (%s), in %s\n  its reason: %s", c->rank,
-                    zp_status_name(c->status), c->position, c->reason);
+    zp_error_append(err, "\n  rank %d%s (%s), in %s\n  its reason: %s", c->rank,
+                    zp_mpi_on_host(m, c->rank).text, zp_status_name(c->status), c->position,
+                    c->reason);
   }
   if (roll)
     put_roll(m, why == STOPPED ? roll_stopped_s() : ROLL_S, why == NOTICED ? culprit : -1, err);

@@ -12,7 +12,8 @@ enum { TAG_SIGNATURE = 1, TAG_DATA, TAG_NOTICE, TAG_SIZE };
 enum {
   POSITION = 640,
   REASON = 2400, /* a notice stays below 4 KiB: every transport sends that eagerly */
-  SHOWN = 12     /* ranks listed in one message */
+  SHOWN = 12,    /* ranks listed in one message */
+  ZP_MPI_HOST = 64
 };
 /* One communicator and its members. */
 typedef struct communicator {
@@ -37,6 +38,9 @@ typedef struct notice {
 
 struct zp_mpi {
   int32_t rank, size;
+  char (*host)[ZP_MPI_HOST]; /* [size] */
+  int32_t hosts;             /* how many different ones; 0 until they are known */
+  int64_t between;           /* bytes that this rank has sent to ranks of other hosts */
   double deadline_s;
   int64_t piece;
   sigset_t stop, old_mask;

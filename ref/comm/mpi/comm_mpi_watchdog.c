@@ -42,9 +42,11 @@ static void *watch(void *arg)
     const int stopped = sigtimedwait(&stop, NULL, &tick) == SIGTERM;
     pthread_mutex_lock(&d->lock);
     if (d->armed && (stopped || zp_clock_s() > d->limit)) {
-      dprintf(STDERR_FILENO, "zeroproof: %s: %s (LEDG-7)\n", d->what,
-              stopped ? STOPPED_TEXT : "no answer before the deadline");
-      zp_roster_report(ZP_ROSTER_LEAVES);
+      char text[ZP_MPI_WATCHED + 128];
+      snprintf(text, sizeof text, "%s: %s (LEDG-7)", d->what,
+               stopped ? STOPPED_TEXT : "no answer before the deadline");
+      dprintf(STDERR_FILENO, "zeroproof: %s\n", text);
+      zp_roster_report(ZP_ROSTER_LEAVES, text, -1);
       _exit(WATCHDOG_EXIT);
     }
     if (d->armed && d->note > 0 && zp_clock_s() > d->note) note_strangers(d);
@@ -68,7 +70,8 @@ void zp_mpi_watchdog_arm(watchdog *d, int armed, double seconds_max, int32_t ran
   d->limit = zp_clock_s() + seconds_max;
   d->note = starting ? zp_clock_s() + NOTE_S : 0;
   d->armed = armed;
-  snprintf(d->what, sizeof d->what, "rank %d: %s", rank, what);
+  snprintf(d->what, sizeof d->what, "rank %d%s%s: %s", rank, d->host[0] ? " on " : "", d->host,
+           what);
   pthread_cond_signal(&d->changed);
   pthread_mutex_unlock(&d->lock);
 }

@@ -17,6 +17,7 @@ typedef struct watchdog {
   double limit, note; /* note: when it looks for other programs; 0: no more */
   int armed, quit;
   char what[ZP_MPI_WATCHED];
+  char host[33]; /* "" if the job runs on one host */
 } watchdog;
 
 /* 0, or non-zero: no thread. */

@@ -1,0 +1,187 @@
+/* Why a job failed, in one sentence for the launcher's last line. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "roster_internal.h"
+
+enum { SHOWN = 8 };
+
+static void put(zp_roster_result *out, const char *format, ...)
+{
+  const size_t used = strlen(out->ended);
+  va_list values;
+  va_start(values, format);
+  vsnprintf(out->ended + used, sizeof out->ended - used, format, values);
+  va_end(values);
+}
+
+/* It ended, and had not reported that it leaves. */
+static int ended_silently(const zp_roster_entry *e)
+{
+  return e->turn > 0 && !e->leaves;
+}
+
+/* Of a job on several hosts: it is still running, or cut off, or never reported. */
+static int is_silent(const zp_roster_entry *e)
+{
+  return !e->leaves && (e->turn == 0 || e->lost);
+}
+
+static void put_rank(const zp_roster *r, int32_t k, zp_roster_result *out)
+{
+  const zp_roster_entry *e = &r->rank[k];
+  put(out, "rank %d", (int)k);
+  if (r->reach == ZP_ROSTER_HOSTS && e->pid != 0) put(out, " on %s", e->host);
+  if (e->pid == 0) put(out, " (it had not reported yet)");
+  else put(out, " (pid %ld)", (long)e->pid);
+}
+
+/* The ranks that ended first without LEAVES, and those that never reported: one of them is the
+ * rank that the signal ended. Each of the others reports why it leaves, or is ended by mpirun
+ * seconds later. */
+static void find_ended(const zp_roster *r, int number, zp_roster_result *out)
+{
+  int64_t first = INT64_MAX;
+  int32_t n = 0, joined = 0;
+  for (int32_t k = 0; k < r->world; k++) {
+    const zp_roster_entry *e = &r->rank[k];
+    if (ended_silently(e) && e->turn < first) first = e->turn;
+  }
+  for (int32_t k = 0; k < r->world; k++) {
+    const zp_roster_entry *e = &r->rank[k];
+    if (e->pid == 0 ? r->reach != ZP_ROSTER_HERE_ONLY || e->leaves : e->turn != first || e->leaves)
+      continue;
+    if (n == 0) out->lost = k;
+    if (n++ < SHOWN) {
+      put(out, "%s", n > 1 ? " or " : "");
+      put_rank(r, k, out);
+    }
+    joined += e->joined;
+  }
+  if (n > SHOWN) put(out, " or %d others", (int)(n - SHOWN));
+  if (n == 0) put(out, "a rank on another host, or one whose start failed,");
+  const char *when = joined > 0 || n == 0 ? "" : " before it joined MPI";
+  if (number > 0) put(out, " was ended by signal %d (%s)%s", number, strsignal(number), when);
+  else put(out, " has ended without a report%s, and mpirun did not notice", when);
+}
+
+/* ---- Several hosts --------------------------------------------------------------------------- */
+
+/* "ranks 2, 3 on host-b and rank 5 on host-c": those that `is` chooses, in order. How many. */
+static int32_t put_chosen(const zp_roster *r, int (*is)(const zp_roster_entry *),
+                          zp_roster_result *out)
+{
+  int32_t n = 0;
+  const char *host = "";
+  for (int32_t k = 0; k < r->world; k++) {
+    const zp_roster_entry *e = &r->rank[k];
+    if (!is(e) || n++ >= SHOWN) continue;
+    const char *its = e->pid != 0 ? e->host : "an unknown host";
+    if (n == 1) put(out, "rank %d", (int)k);
+    else if (strcmp(host, its) == 0) put(out, ", %d", (int)k);
+    else put(out, " on %s, rank %d", host, (int)k);
+    host = its;
+  }
+  if (n > 0) put(out, " on %s", host);
+  if (n > SHOWN) put(out, " and %d more", (int)(n - SHOWN));
+  return n;
+}
+
+/* Did all ranks of the host of rank k end without a report, and are there others? */
+static int host_ended(const zp_roster *r, int32_t k)
+{
+  int32_t others = 0;
+  for (int32_t i = 0; i < r->world; i++) {
+    const zp_roster_entry *e = &r->rank[i];
+    if (e->pid == 0 || strcmp(e->host, r->rank[k].host) != 0) continue;
+    others += i != k;
+    if (!ended_silently(e) || e->lost) return 0;
+  }
+  return others > 0;
+}
+
+static int is_killed(const zp_roster_entry *e)
+{
+  return ended_silently(e) && !e->lost;
+}
+
+/* The rank whose process ended first without a report, -1: none. */
+static int32_t first_killed(const zp_roster *r)
+{
+  int32_t first = -1;
+  for (int32_t k = 0; k < r->world; k++)
+    if (is_killed(&r->rank[k]) && (first < 0 || r->rank[k].turn < r->rank[first].turn)) first = k;
+  return first;
+}
+
+/* The rank that most errors name, -1: none. */
+static int32_t most_named(const zp_roster *r, int32_t *times)
+{
+  int32_t most = -1;
+  *times = 0;
+  for (int32_t k = 0; k < r->world; k++) {
+    int32_t n = 0;
+    for (int32_t i = 0; i < r->world; i++) n += r->rank[i].failed && r->rank[i].culprit == k;
+    if (n > *times) {
+      *times = n;
+      most = k;
+    }
+  }
+  return most;
+}
+
+static void put_killed(const zp_roster *r, int32_t killed, int number, zp_roster_result *out)
+{
+  if (host_ended(r, killed)) {
+    put(out,
+        "every rank of %s has ended without a report, rank %d first: its daemon or the host "
+        "has failed",
+        r->rank[killed].host, (int)killed);
+    return;
+  }
+  put_rank(r, killed, out);
+  if (number > 0) put(out, " was ended by signal %d (%s)", number, strsignal(number));
+  else put(out, " has ended without a report");
+}
+
+/* The error to show: of the rank at fault itself, or of the first that names it, or of any. */
+static int32_t first_error(const zp_roster *r, int32_t culprit)
+{
+  int32_t first = -1;
+  if (culprit >= 0 && r->rank[culprit].failed) return culprit;
+  for (int32_t k = 0; k < r->world; k++)
+    if (r->rank[k].failed &&
+        (first < 0 || (r->rank[k].culprit == culprit && r->rank[first].culprit != culprit)))
+      first = k;
+  return first;
+}
+
+static void explain_hosts(const zp_roster *r, int number, zp_roster_result *out)
+{
+  int32_t times;
+  const int32_t killed = first_killed(r), named = most_named(r, &times);
+  out->lost = killed >= 0 ? killed : named;
+  if (killed >= 0) put_killed(r, killed, number, out);
+  const size_t used = strlen(out->ended);
+  if (used > 0) put(out, "; ");
+  if (put_chosen(r, is_silent, out) > 0)
+    put(out, ": no answer: stopped, or the host, its daemon or its link has failed");
+  else out->ended[used] = 0;
+  if (named >= 0 && *out->ended == 0) {
+    put_rank(r, named, out);
+    put(out, " is named as the cause by %d of %d ranks", (int)times, (int)r->world);
+  }
+  const int32_t shown = first_error(r, named);
+  if (shown >= 0)
+    put(out, "%srank %d on %s reported: %s", *out->ended ? "; " : "", (int)shown,
+        r->rank[shown].host, r->rank[shown].why ? r->rank[shown].why : "an error");
+}
+
+void zp_roster_explain(const zp_roster *r, int number, zp_roster_result *out)
+{
+  if (r->reach == ZP_ROSTER_HOSTS) explain_hosts(r, number, out);
+  else if (number > 0 || out->killed) find_ended(r, number, out);
+}
