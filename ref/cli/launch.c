@@ -34,7 +34,7 @@ typedef struct launch_args {
   char count[16], grace[16], idle[16], interval[16]; /* words made here */
 } launch_args;
 
-enum { FIXED_WORDS = 40, KEY_DEADLINE = 0x1200, KEY_MPIRUN, KEY_HOSTS, KEY_AGENT };
+enum { FIXED_WORDS = 40, KEY_DEADLINE = 0x1200, KEY_MPIRUN, KEY_HOSTS, KEY_AGENT, KEY_LOG };
 
 static const struct argp_option options[] = {
     {"processes", 'n', "N", 0, "Processes to start: pp x dp of the command (required)", 0},
@@ -48,6 +48,9 @@ static const struct argp_option options[] = {
      0},
     {"agent", KEY_AGENT, "PROGRAM", 0,
      "Starts a command on a host, called as PROGRAM HOST COMMAND… (ssh)", 0},
+    {"log", KEY_LOG, "DIR", 0,
+     "A rank that fails also writes its error to DIR/rank.N on its own host, which may be cut off",
+     0},
     {"mpirun", KEY_MPIRUN, "WORDS", 0,
      "Further words for mpirun, split at blanks, such as '--bind-to core'; may be repeated", 0},
     {0}};
@@ -94,6 +97,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case KEY_DEADLINE: take_deadline(l, arg, state); return 0;
   case KEY_HOSTS: l->hosts = arg; return 0;
   case KEY_AGENT: l->agent = arg; return 0;
+  case KEY_LOG: setenv(ZP_ROSTER_LOG_VARIABLE, arg, 1); return 0;
   case KEY_MPIRUN:
     if (add_words(l, arg)) argp_failure(state, ZP_EXIT_ENVIRONMENT, ENOMEM, "--mpirun");
     return 0;
@@ -154,11 +158,12 @@ static char **launch_argv(launch_args *l)
   if (!v) return NULL;
   snprintf(l->count, sizeof l->count, "%d", l->processes);
   snprintf(l->grace, sizeof l->grace, "%d", GRACE_S);
-  char *const always[] = {
-      "mpirun", "--quiet", "-n", l->count, "--oversubscribe", "--bind-to", "none",
-      /* a container may forbid one process to read another's memory */
-      "--mca", "btl_vader_single_copy_mechanism", "none", "--mca", "odls_base_sigkill_timeout",
-      l->grace, "-x", ZP_MPI_DEADLINE_VARIABLE, "-x", ZP_ROSTER_VARIABLE};
+  char *const always[] = {"mpirun", "--quiet", "-n", l->count, "--oversubscribe", "--bind-to",
+                          "none",
+                          /* a container may forbid one process to read another's memory */
+                          "--mca", "btl_vader_single_copy_mechanism", "none", "--mca",
+                          "odls_base_sigkill_timeout", l->grace, "-x", ZP_MPI_DEADLINE_VARIABLE,
+                          "-x", ZP_ROSTER_VARIABLE, "-x", ZP_ROSTER_LOG_VARIABLE};
   for (size_t i = 0; i < sizeof always / sizeof *always; i++) v[n++] = always[i];
   if (l->root) v[n++] = "--allow-run-as-root";
   if (l->hosts) n += put_hosts(l, v + n);
@@ -241,6 +246,7 @@ static void print_end(const launch_args *l, const zp_roster_result *r, int code)
 static int launch(launch_args *l)
 {
   zp_roster_result r = {0};
+  setenv(ZP_ROSTER_LOG_VARIABLE, "", 0); /* mpirun warns of a variable that is not set */
   if (l->deadline) setenv(ZP_MPI_DEADLINE_VARIABLE, l->deadline, 1);
   else setenv(ZP_MPI_DEADLINE_VARIABLE, "30", 0);
   const zp_roster_reach reach = l->hosts   ? ZP_ROSTER_HOSTS

@@ -2,6 +2,7 @@
  * MPI job. */
 #define _GNU_SOURCE
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,8 @@ static int join(zp_train_session *s)
   int present;
   const int code = read_job(s, &present);
   if (code != 0) return code;
+  if (present)
+    signal(SIGPIPE, SIG_IGN); /* the daemon that reads may fail: the error is logged, too */
   if (present && zp_mpi_start(&s->mpi, zp_mpi_deadline(), &s->err) != 0) return fail(s);
   describe(s);
   if (!present) return 0;

@@ -10,6 +10,9 @@
  * abstract socket, or tcp:PORT:TOKEN:ADDRESS[,ADDRESS…]. */
 #define ZP_ROSTER_VARIABLE "ZEROPROOF_ROSTER"
 
+/* A folder in which each rank writes its error, on its own host, in rank.N. */
+#define ZP_ROSTER_LOG_VARIABLE "ZEROPROOF_LOG"
+
 typedef enum zp_roster_word {
   ZP_ROSTER_HERE = 1,   /* the process has started; it stays connected until it ends */
   ZP_ROSTER_JOINED = 2, /* MPI has started */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../base/clock.h"
@@ -95,6 +96,20 @@ static void await_end(int fd, double limit)
     (void)!recv(fd, &byte, 1, MSG_DONTWAIT);
 }
 
+/* A rank whose host is cut off, or whose daemon has failed, has no other reader. */
+static void write_log(const char *rank, const char *host, const char *why)
+{
+  const char *folder = getenv(ZP_ROSTER_LOG_VARIABLE);
+  char path[4096];
+  if (folder == NULL || *folder == 0) return;
+  mkdir(folder, 0777);
+  if (snprintf(path, sizeof path, "%s/rank.%s", folder, rank) >= (int)sizeof path) return;
+  const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) return;
+  dprintf(fd, "rank %s on %s: %s\n", rank, host, why);
+  close(fd);
+}
+
 void zp_roster_report(zp_roster_word what, const char *why, int32_t culprit)
 {
   const char *name = getenv(ZP_ROSTER_VARIABLE), *rank = getenv("OMPI_COMM_WORLD_RANK");
@@ -104,8 +119,10 @@ void zp_roster_report(zp_roster_word what, const char *why, int32_t culprit)
   zp_roster_record w = {.rank = rank != NULL ? atoi(rank) : -1, .what = what, .pid = getpid()};
   char addresses[ADDRESSES * 16] = "", token[ZP_ROSTER_TOKEN + 1] = "";
   int port = 0;
-  if (name == NULL || rank == NULL) return;
+  if (rank == NULL) return;
   gethostname(w.host, sizeof w.host - 1);
+  if (why != NULL) write_log(rank, w.host, why);
+  if (name == NULL) return;
   w.failed = why != NULL;
   w.culprit = culprit;
   if (why != NULL) snprintf(w.why, sizeof w.why, "%.*s", (int)strcspn(why, "\n"), why);

@@ -405,7 +405,7 @@ int32_t zp_mpi_abandon(zp_mpi *m, const zp_error *why)
   const double until = zp_clock_s() + LINGER_S;
   int32_t idle = 0;
   zp_roster_report(ZP_ROSTER_LEAVES, why->text, why->rank);
-  zp_mpi_notify(m, why->status, 0, "outside the programs", why->text, why->rank);
+  zp_mpi_notify(m, why->status, 0, "outside the programs", why->text);
   zp_mpi_linger(m, LINGER_S);
   /* A rank that sent its notice may not have printed yet, and mpirun kills it when the next two
    * processes leave: it sleeps between its signals, and SIGCHLD wakes it. */
