@@ -19,7 +19,11 @@
 #include "launch.h"
 #include "options.h"
 
-enum { GRACE_S = 3, END_S = 10 * GRACE_S }; /* END_S: a job that is cancelled, until SIGKILL */
+enum {
+  GRACE_S = 3,
+  HOSTS_GRACE_S = 6,
+  END_S = 10 * GRACE_S
+}; /* END_S: a job that is cancelled, until SIGKILL */
 
 typedef struct launch_args {
   int32_t processes;    /* 1..2^20, 0 until given */
@@ -157,7 +161,7 @@ static char **launch_argv(launch_args *l)
   char **v = calloc(FIXED_WORDS + words + (size_t)l->n_command + 2, sizeof *v);
   if (!v) return NULL;
   snprintf(l->count, sizeof l->count, "%d", l->processes);
-  snprintf(l->grace, sizeof l->grace, "%d", GRACE_S);
+  snprintf(l->grace, sizeof l->grace, "%d", l->hosts ? HOSTS_GRACE_S : GRACE_S);
   char *const always[] = {"mpirun", "--quiet", "-n", l->count, "--oversubscribe", "--bind-to",
                           "none",
                           /* a container may forbid one process to read another's memory */

@@ -151,7 +151,8 @@ static void put_killed(const zp_roster *r, int32_t killed, int number, zp_roster
 static int32_t first_error(const zp_roster *r, int32_t culprit)
 {
   int32_t first = -1;
-  if (culprit >= 0 && r->rank[culprit].failed) return culprit;
+  if (culprit >= 0 && r->rank[culprit].failed && r->rank[culprit].culprit == culprit)
+    return culprit;
   for (int32_t k = 0; k < r->world; k++)
     if (r->rank[k].failed &&
         (first < 0 || (r->rank[k].culprit == culprit && r->rank[first].culprit != culprit)))

@@ -49,8 +49,8 @@ int32_t zp_mpi_size(const zp_mpi *m);
 int32_t zp_mpi_hosts(const zp_mpi *m);
 const char *zp_mpi_host(const zp_mpi *m, int32_t rank);
 
-/* Bytes that this rank has sent to ranks of other hosts, as the ledger counts them: under direct
- * exchange, without signatures and headers. spec: LEDG-1 */
+/* Bytes of this rank's ledger that had to leave its host, at least: see comm_mpi_hosts.h. 0 on one
+ * host. spec: LEDG-1 */
 int64_t zp_mpi_sent_between(const zp_mpi *m);
 
 /* Runs one phase of this process's rank, as zp_sim_run does of all ranks. The world must be as

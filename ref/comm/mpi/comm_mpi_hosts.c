@@ -42,7 +42,7 @@ void zp_mpi_count_between(zp_mpi *m, const position *at)
   const zp_op *op = at->q->op;
   const communicator *c = at->c;
   const zp_message *msg = at->q->out_msg;
-  int64_t others = 0, bytes = zp_sent_bytes(op, c->size, c->index);
+  int64_t here = 0, others = 0, bytes = zp_sent_bytes(op, c->size, c->index);
   if (m->hosts < 2) return;
   if (op->kind == ZP_OP_P2P) {
     for (int32_t i = 0; msg != NULL && op->mb >= 0 && i < msg->n; i++)
@@ -52,8 +52,15 @@ void zp_mpi_count_between(zp_mpi *m, const position *at)
     m->between += bytes * elsewhere(m, c->member[op->root]);
     return;
   }
-  for (int32_t i = 0; i < c->size; i++) others += elsewhere(m, c->member[i]);
-  m->between += bytes / (c->size - 1) * others;
+  for (int32_t i = 0; i < c->size; i++) {
+    others += elsewhere(m, c->member[i]);
+    here += !elsewhere(m, c->member[i]);
+  }
+  bytes = bytes / (c->size - 1) * others;
+  /* MPI may add up on this host before it sends, and broadcast from another host's copy */
+  if (op->redop == ZP_RED_SUM) bytes /= here;
+  if (op->kind == ZP_OP_BROADCAST && others > 0) bytes /= others;
+  m->between += bytes;
 }
 
 int32_t zp_mpi_hosts(const zp_mpi *m)

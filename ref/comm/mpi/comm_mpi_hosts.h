@@ -13,8 +13,9 @@ typedef struct zp_mpi_on {
 } zp_mpi_on;
 zp_mpi_on zp_mpi_on_host(const zp_mpi *m, int32_t rank);
 
-/* Counts what this rank sends to ranks of other hosts for the request, by the ledger's rule: under
- * direct exchange, each member receives as much. */
+/* Counts the ledger's bytes of the request that must leave this host: under direct exchange each
+ * member receives as much. Integer sums, which MPI may add up on a host before it sends them, count
+ * once for all members on this host, and a broadcast once for all that receive it. */
 void zp_mpi_count_between(zp_mpi *m, const position *at);
 
 #endif
