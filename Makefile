@@ -34,11 +34,11 @@ SANITIZE :=
 OPT   := -O3
 endif
 
-# What Debian 12 calls what we need; the tests need more than `make run` does.
+# What Debian 12 calls what we need.
 PACKAGES_RUN  := gcc libc6-dev pkg-config libjansson-dev libxxhash-dev libopenmpi-dev openmpi-bin \
                  gnuplot-nox
 PACKAGES_TEST := $(PACKAGES_RUN) clang libclang-rt-dev clang-format shellcheck libcriterion-dev \
-                 libgmp-dev libmpfr-dev jq python3 python3-venv python3-jsonschema python3-jinja2
+                 libgmp-dev libmpfr-dev jq iproute2 python3-venv python3-jsonschema python3-jinja2
 # For tests and the judge: a python3 that is first on the path may lack what Debian's packages bring
 # to Debian's.
 WITH_LIBRARIES = PATH="$$(python3 -c 'import jinja2, jsonschema' 2>/dev/null || \
@@ -446,6 +446,7 @@ include cuda/gpu/gpu.mk
 include cuda/norm/norm.mk cuda/binding/binding.mk
 include conformance/recorder/recorder.mk
 include tests/lint/lint.mk ref/binding/binding.mk tests/ref/trace/trace.mk tests/ref/cli/elastic.mk
+include tests/ref/hosts.mk
 
 # ---- Conformance ---------------------------------------------------------------------------------
 
@@ -579,7 +580,7 @@ clean: ## remove everything that was built
 .PHONY: help
 help: ## print this list
 	@awk 'FNR == 1 { group = FILENAME == "Makefile" ? "" : \
-	    FILENAME ~ /lint/ ? "Lint" : "CUDA and recorders" } \
+	    FILENAME ~ /lint/ ? "Lint" : FILENAME ~ /hosts/ ? "Several hosts" : "CUDA and recorders" } \
 	  FILENAME == "Makefile" && /^# ---- / { \
 	    group = $$0; sub(/^# ---- */, "", group); sub(/ *-*$$/, "", group) } \
 	  /^[a-z][a-z%-]*:.*## / { \

@@ -34,7 +34,7 @@ typedef struct zp_attempt {
   int32_t ended;    /* processes that were left, and were ended */
   int output_error; /* errno of a write to standard output that failed, or 0 */
   char left[256];   /* processes that could not be ended, or "" */
-  char text[512];   /* why the job ended, as a sentence; "": its exit code says it */
+  char text[2048];  /* why the job ended, as a sentence; "": its exit code says it */
 } zp_attempt;
 
 typedef struct zp_attempt_args {

@@ -115,4 +115,22 @@ def make(count, seed):
     return sorted(cases, key=lambda case: MAKERS_ORDER[case["label"]])
 
 
+def wrong():
+    """Cases whose expectation is wrong on purpose, each with what must be reported."""
+    base, plain = make(len(MAKERS), "wrong"), "--pp 2 --dp 3 --steps 3"
+    by_label = {case["label"]: case for case in base}
+    none, kill = by_label["none"], by_label["kill -9 of a rank"]
+    return [
+        (
+            dict(none, name="bits of another seed", alone=f"{plain} --seed 2", train=plain),
+            "the bits",
+        ),
+        (dict(none, name="one host instead of three", slots=[6]), "the hosts are"),
+        (dict(none, name="no error where one is expected", ends=ERRORS), "ended with result"),
+        (dict(kill, name="a result where an error comes", ends=RESULT), "ended with errors"),
+        (dict(kill, name="another rank is named", last="rank 6 on host-d"), "does not match"),
+        (dict(kill, name="a survivor without a log", log="/tmp/other"), "reports ''"),
+    ]
+
+
 MAKERS_ORDER = {maker(random.Random(0))["label"]: i for i, maker in enumerate(MAKERS)}

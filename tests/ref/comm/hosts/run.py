@@ -1,5 +1,6 @@
 """Runs cases of jobs on three hosts and writes their table.
 
+run.py --wrong: cases whose expectations are wrong must be reported; or
 run.py [--cases 30] [--seed 1] [--jobs 4] [--table FILE] [--only TEXT]: prints "ok NAME" or
 "not ok NAME: WHY" for each case. Exits with 1 if one is not ok, with 2 and the reason if this
 machine has no namespaces."""
@@ -54,8 +55,25 @@ def report(one, errors):
     if not one["why"]:
         print(f"ok {one['name']}: {one['end']}, {one['seconds']} s", flush=True)
         return
-    print(f"not ok {one['name']}: {'; '.join(one['why'])}; last line: {one.get('last')}", flush=True)
+    print(
+        f"not ok {one['name']}: {'; '.join(one['why'])}; last line: {one.get('last')}", flush=True
+    )
     print(one.get("err", ""), file=errors, flush=True)
+
+
+def run_wrong(build, jobs):
+    """Runs cases whose expectation is wrong; 1 if one passes, or fails for another reason."""
+    cases = plans.wrong()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        results = list(pool.map(lambda pair: run(pair[0], build), cases))
+    passed = [
+        (one["name"], one["why"])
+        for (_, expected), one in zip(cases, results, strict=True)
+        if not any(expected in why for why in one["why"])
+    ]
+    for name, why in passed:
+        print(f"'{name}' is not reported: {why}", file=sys.stderr)
+    return int(bool(passed))
 
 
 def main():
@@ -65,6 +83,7 @@ def main():
     parser.add_argument("--seed", default="1")
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--table")
+    parser.add_argument("--wrong", action="store_true")
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     build = os.path.abspath(os.environ.get("ZP_BUILD", "build"))
@@ -72,6 +91,8 @@ def main():
     if why:
         print(f"not run: {why}")
         return 2
+    if options.wrong:
+        return run_wrong(build, options.jobs)
     cases = [one for one in plans.make(options.cases, options.seed) if options.only in one["name"]]
     results = []
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -235,9 +235,7 @@ class World:
         for _, _, bytes_ in control:
             fds.frombytes(bytes_)
         name, command = json.loads(data)
-        run = self.start(
-            name, ["sh", "-c", command], stdin=fds[0], stdout=fds[1], stderr=fds[2]
-        )
+        run = self.start(name, ["sh", "-c", command], stdin=fds[0], stdout=fds[1], stderr=fds[2])
         for fd in fds:
             os.close(fd)
         try:
