@@ -262,11 +262,13 @@ static int is_over(const zp_attempt *a, int *code, char how[256])
   return 1;
 }
 
+enum { LOSS = 2304 };
+
 /* What the attempt lost, for the line of the next one. */
-static void describe_loss(const zp_attempt *a, char text[640])
+static void describe_loss(const zp_attempt *a, char text[LOSS])
 {
-  if (*a->text) snprintf(text, 640, "%s", a->text);
-  else if (WIFEXITED(a->status)) snprintf(text, 640, "exit code %d", WEXITSTATUS(a->status));
+  if (*a->text) snprintf(text, LOSS, "%s", a->text);
+  else if (WIFEXITED(a->status)) snprintf(text, LOSS, "exit code %d", WEXITSTATUS(a->status));
 }
 
 /* Ends with the line that says how it ended. */
@@ -291,7 +293,7 @@ static void announce(const elastic *e, int64_t attempt, const zp_elastic_size *s
 
 static int supervise(elastic *e)
 {
-  char loss[640] = "", how[256];
+  char loss[LOSS] = "", how[256];
   int64_t futile = 0;
   for (int64_t attempt = 1;; attempt++) {
     const char *folder;
