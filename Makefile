@@ -108,12 +108,12 @@ COMMAND := $(BUILD)/zeroproof
 # Headers that are not installed.
 PRIVATE_HEADERS := %_internal.h ref/comm/mpi/comm_mpi_% ref/comm/job/socket.h \
              ref/comm/job/roster.h ref/comm/job/forward.h ref/comm/job/acceptor.h \
-             ref/comm/job/token.h ref/comm/job/proc.h ref/comm/job/local_ranks.h \
-             ref/base/child.h ref/base/clock.h ref/base/escape.h ref/base/invariant.h \
-             ref/base/memory_free.h ref/base/output.h ref/base/process.h ref/model/synth_random.h \
-             ref/engine/engine_parts.h ref/engine/checkpoint_format.h ref/engine/held.h \
-             ref/engine/message_shape.h ref/engine/log.h ref/engine/rank_plan.h \
-             ref/engine/rank_query.h
+             ref/comm/job/token.h ref/comm/job/proc.h ref/comm/job/remains.h \
+             ref/comm/job/local_ranks.h ref/base/child.h ref/base/clock.h ref/base/escape.h \
+             ref/base/invariant.h ref/base/memory_free.h ref/base/output.h ref/base/process.h \
+             ref/model/synth_random.h ref/engine/engine_parts.h ref/engine/checkpoint_format.h \
+             ref/engine/held.h ref/engine/message_shape.h ref/engine/log.h ref/engine/rank_plan.h \
+             ref/engine/rank_query.h ref/engine/background.h
 HEADERS := $(filter-out $(PRIVATE_HEADERS),$(wildcard ref/zeroproof.h ref/base/*.h ref/plan/*.h \
              ref/num/*.h ref/num/simd/*.h ref/engine/*.h ref/comm/*.h ref/comm/*/*.h ref/model/*.h \
              spec/acsl/*.h))

@@ -387,17 +387,50 @@ static int between(zp_engine *e, const char *dir, const char *function)
   return zp_engine_between(&e->o, dir, zp_cuda_is_announced(e->c), &why) ? refuse(e, &why) : ZP_OK;
 }
 
+/* The outcome of a save. */
+static int save_result(zp_engine *e, int status)
+{
+  if (!status) return result(e, 0);
+  if (copy_error(e)) return e->err.status;
+  return zp_fail(&e->undone, status, e->o.rank, "%s", zp_cuda_why(e->c)->text);
+}
+
+int zp_engine_save_begin(zp_engine *e, const char *dir)
+{
+  int status = zp_engine_save_end(e);
+  if (!status) status = between(e, dir, "zp_engine_save_begin");
+  if (status) return status;
+  status = zp_cuda_save(e->c, zp_engine_copy(&e->o, &e->saving, dir, zp_cuda_step_count(e->c)));
+  zp_engine_copied(&e->saving, status);
+  return save_result(e, status);
+}
+
+int zp_engine_save_end(zp_engine *e)
+{
+  int status = unusable_inside(e, "zp_engine_save_end");
+  if (status || !zp_engine_is_saving(&e->saving)) return status;
+  status = between(e, ".", "zp_engine_save_end");
+  if (status) return status;
+  status = zp_cuda_seal(e->c, zp_engine_seal(&e->saving));
+  zp_engine_sealed(&e->saving);
+  return save_result(e, status);
+}
+
+int zp_engine_save_written(const zp_engine *e)
+{
+  return !e || zp_engine_has_written(&e->saving);
+}
+
 int zp_engine_save(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
-  int status = between(e, dir, "zp_engine_save");
+  int status = zp_engine_save_end(e);
+  if (!status) status = between(e, dir, "zp_engine_save");
   if (status) return status;
   status =
       zp_cuda_save(e->c, zp_engine_open_save(&s, &e->o, &e->saving, dir, zp_cuda_step_count(e->c)));
   zp_engine_close_store(&s);
-  if (!status) return result(e, 0);
-  if (copy_error(e)) return e->err.status;
-  return zp_fail(&e->undone, status, e->o.rank, "%s", zp_cuda_why(e->c)->text);
+  return save_result(e, status);
 }
 
 /* A rank that finds another checkpoint than rank 0 does not take part in LOAD, which therefore ends
@@ -406,7 +439,8 @@ int zp_engine_load(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
   zp_store *store;
-  int status = between(e, dir, "zp_engine_load");
+  int status = zp_engine_save_end(e);
+  if (!status) status = between(e, dir, "zp_engine_load");
   if (status) return status;
   store = zp_engine_open_load(&s, &e->o, &e->saving, dir);
   if (s.why.status == ZP_E_MISMATCH) status = refuse(e, &s.why);
@@ -446,7 +480,7 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
   status = e->err.status;
   if (err) *err = e->err;
   zp_alarm_close(e->line);
-  free(e->saving.names);
+  zp_engine_close_saving(&e->saving);
   free(e);
   return status;
 }

@@ -268,6 +268,10 @@ int zp_cuda_get(zp_cuda *e, zp_step_state *state);
  * spec: CKPT-1, CKPT-2 */
 int zp_cuda_save(zp_cuda *e, zp_store *store);
 
+/* The end of SAVE, from SEAL on, after a SAVE whose store has only copied (background.h). As
+ * zp_cuda_save. spec: CKPT-2, CKPT-11 */
+int zp_cuda_seal(zp_cuda *e, zp_store *store);
+
 /* Runs LOAD, after zp_cuda_init: all ranks, as above; steps continue from the loaded one. After a
  * failure, on whichever rank, only zp_cuda_close is possible on all of them.
  * spec: CKPT-3 … CKPT-5 */

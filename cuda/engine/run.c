@@ -80,13 +80,13 @@ int zp_cuda_copy_held(zp_cuda *e, const zp_held_request *q, float *out, const fl
 }
 
 /* A failed save leaves an error of its own, and the rank without one. */
-static int run_checkpoint(zp_cuda *e, int32_t phase, zp_store *store)
+static int run_checkpoint(zp_cuda *e, int32_t phase, zp_store *store, int32_t sealing)
 {
   zp_cuda_checkpoint *c = &e->checkpoint;
   int unsaved = 0, status;
   zp_cuda_enter(e);
   if (!zp_cuda_has_failed(&e->rank)) {
-    zp_cuda_checkpoint_begin(c, store);
+    zp_cuda_checkpoint_begin(c, store, sealing);
     if (zp_cuda_run_program(&e->steps, phase)) unsaved = c->unsaved.status;
     /* after another error a copy may still be queued: closing waits for it */
     if (!zp_cuda_has_failed(&e->rank) || e->rank.failure.agreed) zp_cuda_checkpoint_end(c);
@@ -97,10 +97,15 @@ static int run_checkpoint(zp_cuda *e, int32_t phase, zp_store *store)
 
 int zp_cuda_save(zp_cuda *e, zp_store *store)
 {
-  return run_checkpoint(e, ZP_PHASE_SAVE, store);
+  return run_checkpoint(e, ZP_PHASE_SAVE, store, 0);
+}
+
+int zp_cuda_seal(zp_cuda *e, zp_store *store)
+{
+  return run_checkpoint(e, ZP_PHASE_SAVE, store, 1);
 }
 
 int zp_cuda_load(zp_cuda *e, zp_store *store)
 {
-  return run_checkpoint(e, ZP_PHASE_LOAD, store);
+  return run_checkpoint(e, ZP_PHASE_LOAD, store, 0);
 }

@@ -1,7 +1,7 @@
 /* zeroproof elastic: a supervisor outside mpirun. It starts a training job, and when a rank is lost
  * it waits until every process of the job is gone, and starts the job again on the slots that are
  * left, from the last checkpoint, with the same global batch and exact sums: so the job ends with
- * the bits of a run without faults. spec: CKPT-2, CKPT-5, RED-2 */
+ * the bits of a run without faults. spec: CKPT-2, CKPT-5, RED-5 */
 #define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>

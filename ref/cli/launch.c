@@ -202,7 +202,7 @@ void zp_launch_report_to(int fd)
   report_to = fd;
 }
 
-/* Writes to the supervisor how the job ended; that fails only if there is none any more. */
+/* Writes to the supervisor how the job ended; that fails only if the supervisor has ended. */
 static void report(const zp_roster_result *r)
 {
   zp_launch_report report = {.lost = r->lost};

@@ -61,8 +61,8 @@ static void rewind_blocks(snapshot *s)
   s->bytes = 0;
 }
 
-/* A block with room for at least one value of a new run, which begins at a multiple of 8 bytes; NULL
- * without memory. */
+/* A block with room for at least one value of a new run, which begins at a multiple of 8 bytes;
+ * NULL without memory. */
 static block *roomy(snapshot *s)
 {
   block *k = s->now;

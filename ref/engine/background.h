@@ -1,12 +1,12 @@
 /* Saving in the background: the SAVE program copies what a rank would write into memory, a thread
  * writes it to the rank's store while the ranks train, and the end of the SAVE program
- * (ZP_PHASE_SEAL) publishes it. One save at a time.
+ * (ZP_PHASE_SEAL) publishes it. One save at a time. Not installed.
  *
  * A save is: zp_background_take for each rank of this process; the SAVE program on all ranks with
- * the stores that it returned; zp_background_start; steps; the phase ZP_PHASE_SEAL on all ranks with
- * the stores of zp_background_seal; zp_background_end. Only the calling thread communicates. An
- * error of the thread is the result of SEAL, so that all ranks fail alike (CKPT-6), and nothing is
- * published before each rank's part is durable (CKPT-2).
+ * the stores that it returned; zp_background_start; steps; the phase ZP_PHASE_SEAL on all ranks
+ * with the stores of zp_background_seal; zp_background_end. Only the calling thread communicates.
+ * An error of the thread is the result of SEAL, so that all ranks fail alike (CKPT-6), and nothing
+ * is published before each rank's part is durable (CKPT-2).
  * spec: CKPT-2, CKPT-6, CKPT-11 */
 #ifndef ZP_ENGINE_BACKGROUND_H
 #define ZP_ENGINE_BACKGROUND_H
@@ -25,7 +25,7 @@ zp_background *zp_background_open(int32_t n);
 void zp_background_close(zp_background *b);
 
 /* Prepares the part of rank i of 0 … n-1: `to` receives what the SAVE program writes. *disk, to
- * which the thread will write it, is copied and stays open until zp_background_end. No save may be
+ * which the thread will write it, is copied and stays open until zp_background_end. No save is
  * under way. */
 void zp_background_take(zp_background *b, int32_t i, const zp_store *disk, zp_store *to);
 

@@ -333,6 +333,19 @@ int zp_engine_write_state(zp_engine *e, int32_t param, int32_t state, int64_t of
 int zp_engine_save(zp_engine *e, const char *dir);
 int zp_engine_load(zp_engine *e, const char *dir);
 
+/* A save in the background. zp_engine_save_begin copies what this rank writes, 12 bytes an element
+ * on the first rank of each reduction group (zp_rank_plan_snapshot), and returns; a thread of its
+ * own writes the copy below dir while steps follow. zp_engine_save_end waits for that thread and
+ * publishes the checkpoint, of the step of zp_engine_save_begin, or fails like zp_engine_save.
+ * Both are collective, between steps. One save is under way at a time: save_begin, zp_engine_save
+ * and zp_engine_load call zp_engine_save_end first, and return its status if it is not 0, having
+ * done nothing else. zp_engine_destroy publishes nothing. zp_engine_save_end without a save under
+ * way does nothing. zp_engine_save_written: 1 if it would not wait for this rank's thread; ranks
+ * that call it agree among themselves when all have written. spec: CKPT-2, CKPT-6, CKPT-11 */
+int zp_engine_save_begin(zp_engine *e, const char *dir);
+int zp_engine_save_end(zp_engine *e);
+int zp_engine_save_written(const zp_engine *e);
+
 /* The first error, even if no call has returned it yet (cuda: an error of another rank); otherwise
  * that of the last save, zp_engine_set_hyper, read_state or write_state, if it failed; otherwise an
  * error with status ZP_OK. */

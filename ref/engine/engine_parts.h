@@ -3,6 +3,7 @@
 #ifndef ZP_ENGINE_ENGINE_PARTS_H
 #define ZP_ENGINE_ENGINE_PARTS_H
 
+#include "background.h"
 #include "checkpoint.h"
 #include "engine.h"
 
@@ -19,15 +20,6 @@ void zp_engine_name(const zp_engine_options *o, int32_t j, char *text, int64_t c
 /* Names as checkpoints want them; malloc'ed, NULL without memory. */
 typedef char (*zp_engine_names_of)[ZP_CKPT_NAME];
 zp_engine_names_of zp_engine_names(const zp_engine_options *o);
-
-/* What an engine keeps for its checkpoints. names: of zp_engine_names. word: rank 0's random word,
- * plus the number of saves since, so that every save has its own (CKPT-9). loaded: the folder of
- * the last checkpoint that was loaded. */
-typedef struct zp_engine_saving {
-  zp_engine_names_of names;
-  uint64_t word;
-  zp_ckpt_folder loaded;
-} zp_engine_saving;
 
 /* The hyperparameters as a text of the manifest, with the micro-batches of a step on all ranks (0:
  * not known); malloc'ed, NULL without memory. spec: CKPT-10 */
@@ -50,11 +42,39 @@ typedef struct zp_engine_store {
   zp_hyper hyper; /* of the options, or of the checkpoint that is loaded */
   zp_error why;
 } zp_engine_store;
+
+/* What an engine keeps for its checkpoints. names: of zp_engine_names. word: rank 0's random word,
+ * plus the number of saves since, so that every save has its own (CKPT-9). loaded: the folder of
+ * the last checkpoint that was loaded. */
+typedef struct zp_engine_saving {
+  zp_engine_names_of names;
+  uint64_t word;
+  zp_ckpt_folder loaded;
+  zp_background *background; /* NULL before the first save in the background */
+  zp_engine_store behind;    /* of the one that is under way */
+  zp_store part;             /* what SAVE, later SEAL, runs with */
+} zp_engine_saving;
+
 zp_store *zp_engine_open_save(zp_engine_store *s, const zp_engine_options *o,
                               zp_engine_saving *saving, const char *dir, int64_t step);
 zp_store *zp_engine_open_load(zp_engine_store *s, const zp_engine_options *o,
                               zp_engine_saving *saving, const char *dir);
 void zp_engine_close_store(zp_engine_store *s);
+
+/* A save in the background: its SAVE program runs with the store that zp_engine_copy returns;
+ * zp_engine_copied, with SAVE's status, starts the thread or ends the save. Then SEAL runs with the
+ * store of zp_engine_seal, and zp_engine_sealed ends the save, whether SEAL ran or not.
+ * spec: CKPT-11 */
+zp_store *zp_engine_copy(const zp_engine_options *o, zp_engine_saving *saving, const char *dir,
+                         int64_t step);
+void zp_engine_copied(zp_engine_saving *saving, int status);
+int zp_engine_is_saving(const zp_engine_saving *saving);
+int zp_engine_has_written(const zp_engine_saving *saving); /* 1 also if no save is under way */
+zp_store *zp_engine_seal(zp_engine_saving *saving);
+void zp_engine_sealed(zp_engine_saving *saving);
+
+/* Frees everything; a save that is under way is not published. */
+void zp_engine_close_saving(zp_engine_saving *saving);
 
 /* The host at which rank 0 listens for the others: of a job its address, or loopback if all ranks
  * are on one host. NULL: unknown, as the caller has an exchange of its own. */

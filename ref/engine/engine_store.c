@@ -108,4 +108,59 @@ void zp_engine_close_store(zp_engine_store *s)
 {
   if (s->writer) zp_ckpt_writer_close(s->writer);
   if (s->reader) zp_ckpt_reader_close(s->reader);
+  s->writer = NULL;
+  s->reader = NULL;
+}
+
+/* ---- In the background ----------------------------------------------------------------------- */
+
+zp_store *zp_engine_copy(const zp_engine_options *o, zp_engine_saving *saving, const char *dir,
+                         int64_t step)
+{
+  zp_engine_store *s = &saving->behind;
+  if (saving->background == NULL) saving->background = zp_background_open(1);
+  zp_store *disk = zp_engine_open_save(s, o, saving, dir, step);
+  if (saving->background == NULL)
+    disk = opened(s, zp_fail(&s->why, ZP_E_MEMORY, o->rank, "rank %d: no memory for a checkpoint",
+                             (int)o->rank));
+  if (s->why.status) return disk;
+  zp_background_take(saving->background, 0, disk, &saving->part);
+  return &saving->part;
+}
+
+void zp_engine_copied(zp_engine_saving *saving, int status)
+{
+  if (status == 0) zp_background_start(saving->background);
+  else zp_engine_close_store(&saving->behind);
+}
+
+int zp_engine_is_saving(const zp_engine_saving *saving)
+{
+  return saving->background != NULL && zp_background_pending(saving->background);
+}
+
+int zp_engine_has_written(const zp_engine_saving *saving)
+{
+  return !zp_engine_is_saving(saving) || zp_background_written(saving->background);
+}
+
+zp_store *zp_engine_seal(zp_engine_saving *saving)
+{
+  zp_background_seal(saving->background, 0, &saving->part);
+  return &saving->part;
+}
+
+void zp_engine_sealed(zp_engine_saving *saving)
+{
+  zp_background_end(saving->background);
+  zp_engine_close_store(&saving->behind);
+}
+
+void zp_engine_close_saving(zp_engine_saving *saving)
+{
+  if (zp_engine_is_saving(saving)) zp_engine_sealed(saving);
+  zp_background_close(saving->background);
+  saving->background = NULL;
+  free(saving->names);
+  saving->names = NULL;
 }

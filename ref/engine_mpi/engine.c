@@ -276,11 +276,39 @@ int zp_engine_save(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
   if (!e) return ZP_E_REFUSED;
+  if (zp_engine_save_end(e)) return zp_engine_why(e)->status;
   if (check(e, "zp_engine_save") || zp_engine_between(&e->o, dir, announced(e), &e->err))
     return e->err.status;
   run_with(e, ZP_PHASE_SAVE, zp_engine_open_save(&s, &e->o, &e->saving, dir, e->rank->step));
   zp_engine_close_store(&s);
   return check(e, "zp_engine_save") ? e->err.status : zp_engine_why(e)->status;
+}
+
+int zp_engine_save_begin(zp_engine *e, const char *dir)
+{
+  if (!e) return ZP_E_REFUSED;
+  if (zp_engine_save_end(e)) return zp_engine_why(e)->status;
+  if (check(e, "zp_engine_save_begin") || zp_engine_between(&e->o, dir, announced(e), &e->err))
+    return e->err.status;
+  run_with(e, ZP_PHASE_SAVE, zp_engine_copy(&e->o, &e->saving, dir, e->rank->step));
+  zp_engine_copied(&e->saving, zp_engine_why(e)->status);
+  return check(e, "zp_engine_save_begin") ? e->err.status : zp_engine_why(e)->status;
+}
+
+int zp_engine_save_end(zp_engine *e)
+{
+  if (!e) return ZP_E_REFUSED;
+  if (check(e, "zp_engine_save_end")) return e->err.status;
+  if (!zp_engine_is_saving(&e->saving)) return ZP_OK;
+  if (zp_engine_between(&e->o, ".", announced(e), &e->err)) return e->err.status;
+  run_with(e, ZP_PHASE_SEAL, zp_engine_seal(&e->saving));
+  zp_engine_sealed(&e->saving);
+  return check(e, "zp_engine_save_end") ? e->err.status : zp_engine_why(e)->status;
+}
+
+int zp_engine_save_written(const zp_engine *e)
+{
+  return !e || zp_engine_has_written(&e->saving);
 }
 
 /* No rank reads values before all have found rank 0's checkpoint: the parameters of a load that is
@@ -300,6 +328,7 @@ int zp_engine_load(zp_engine *e, const char *dir)
   zp_engine_options o;
   zp_store *store;
   if (!e) return ZP_E_REFUSED;
+  if (zp_engine_save_end(e)) return zp_engine_why(e)->status;
   if (check(e, "zp_engine_load") || zp_engine_between(&e->o, dir, announced(e), &e->err))
     return e->err.status;
   o = with_exchange(e);
@@ -345,7 +374,7 @@ int zp_engine_destroy(zp_engine *e, zp_error *err)
     return status; /* messages under way may touch what this rank has */
   zp_rank_close(e->rank);
   pthread_mutex_destroy(&e->lock);
-  free(e->saving.names);
+  zp_engine_close_saving(&e->saving);
   free(e->kept);
   free(e->at);
   free(e->arrival);

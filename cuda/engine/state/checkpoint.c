@@ -78,6 +78,7 @@ int zp_cuda_checkpoint_gather(const zp_cuda_checkpoint *c, const zp_op *op)
   const size_t n = (size_t)op->count;
   const float *from = zp_cuda_state_array(c->buffers, op->flat, op->what) + range.at;
   float *parts = c->buffers->recv;
+  if (c->sealing) return 0;
   if (own == op->root || r->opt.offload) { /* NCCL sends from device memory */
     ZP_CUDA(r, cudaMemcpyAsync(parts + (size_t)own * n, from, n * sizeof *from, cudaMemcpyDefault,
                                r->reduce));
@@ -246,7 +247,7 @@ int zp_cuda_checkpoint_op(zp_cuda_checkpoint *c, const zp_op *op)
 {
   switch (op->kind) {
   case ZP_OP_WRITE:
-    if (failed(c) || c->r->plan.block.index != 0) return 0; /* block 0 writes */
+    if (failed(c) || c->sealing || c->r->plan.block.index != 0) return 0; /* block 0 writes */
     return op->flat >= 0 ? write_bucket(c, op) : write_frozen(c, op);
   case ZP_OP_SEAL: return seal(c);
   case ZP_OP_READ: return read_all(c);
@@ -258,11 +259,12 @@ int zp_cuda_checkpoint_op(zp_cuda_checkpoint *c, const zp_op *op)
 }
 
 /* A rank without memory takes part, as one whose store fails. */
-void zp_cuda_checkpoint_begin(zp_cuda_checkpoint *c, zp_store *store)
+void zp_cuda_checkpoint_begin(zp_cuda_checkpoint *c, zp_store *store, int32_t sealing)
 {
   memset(&c->store_error, 0, sizeof c->store_error);
   memset(&c->unsaved, 0, sizeof c->unsaved);
   c->store = store;
+  c->sealing = sealing;
   c->optim = calloc((size_t)c->r->plan.cfg->optgroups, sizeof *c->optim);
   if (c->optim && cudaMallocHost((void **)&c->block, BLOCK * sizeof(float)) == cudaSuccess &&
       cudaMallocHost(&c->narrow, BLOCK * sizeof(float)) == cudaSuccess)

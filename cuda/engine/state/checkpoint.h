@@ -19,6 +19,7 @@ typedef struct zp_cuda_checkpoint {
   zp_error unsaved; /* of the last save, if it failed */
   /* of the save or load in progress */
   zp_store *store;
+  int32_t sealing; /* 1: only the end of SAVE, from SEAL on, is carried out (CKPT-11) */
   zp_error store_error;
   zp_train_state loaded;
   /* NULL between saves and loads */
@@ -27,8 +28,8 @@ typedef struct zp_cuda_checkpoint {
   void *narrow;          /* pinned; elements of an entry's dtype */
 } zp_cuda_checkpoint;
 
-/* Around a SAVE or LOAD. */
-void zp_cuda_checkpoint_begin(zp_cuda_checkpoint *c, zp_store *store);
+/* Around a SAVE or LOAD. sealing: on all ranks alike. */
+void zp_cuda_checkpoint_begin(zp_cuda_checkpoint *c, zp_store *store, int32_t sealing);
 void zp_cuda_checkpoint_end(zp_cuda_checkpoint *c);
 
 /* WRITE, SEAL, COMMIT, READ, LOAD's INSTALL. */

@@ -164,6 +164,20 @@ for seed in 0 1; do
   "$ref" mb=4 seed=12 "load=$tmp/ck.$seed" >"$tmp/out" 2>&1 || complain "by ref: $(cat "$tmp/out")"
 done
 law a_save_that_fails_on_one_rank_fails_on_all_and_the_run_continues
+for seed in 0 1; do
+  "$driver" 4 $seed dp=4 mb=1 seed=12 "save=$tmp/behind.$seed" fault=behind >"$tmp/out" 2>&1 ||
+    complain "exit code $?: $(head -c 500 "$tmp/out")"
+  "$ref" mb=4 seed=12 "load=$tmp/behind.$seed" >"$tmp/out" 2>&1 || complain "$(cat "$tmp/out")"
+done
+law a_save_in_the_background_has_the_state_of_its_step
+for seed in 0 1; do
+  "$driver" 4 $seed dp=4 mb=1 seed=12 "save=$tmp/full.$seed" fault=full rank=0 >"$tmp/out" 2>&1 ||
+    complain "exit code $?: $(head -c 500 "$tmp/out")"
+  grep -qE "^rank 0 .*saving after step .*rank-0.bin: File too large$left" "$tmp/out" ||
+    complain "no reason: $(cat "$tmp/out")"
+  "$ref" mb=4 seed=12 "load=$tmp/full.$seed" >"$tmp/out" 2>&1 || complain "$(cat "$tmp/out")"
+done
+law an_error_of_the_thread_fails_the_save_on_all_ranks_and_the_run_continues
 "$driver" 4 0 dp=4 mb=1 seed=12 "load=$tmp/ck" fault=unloaded rank=2 >"$tmp/out" 2>&1
 [ $? -eq 3 ] || complain "an exit code other than 3"
 grep -q '^rank 2 .*/dev/null/no' "$tmp/out" || complain "no reason: $(cat "$tmp/out")"

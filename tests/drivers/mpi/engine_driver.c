@@ -13,14 +13,17 @@
  *   get=N          comparisons: 0 after the last step, -1 none, 2 of rank 0 (1: after each step)
  *   badloss=BITS   the steps (bit t: step t) in which one loss is not finite
  *   save=DIR load=DIR   a checkpoint after step 1, or to begin with
+ *   fault=behind   that checkpoint is written in the background, and ends after the last step
  *   fault=NAME rank=R   what is done wrong, in step 1, or at creation
  * Exit code: 0 equal, 1 not equal, 3 an error of the engine, whose text goes to stderr. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../../../ref/comm/sim/comm_sim.h"
@@ -469,18 +472,7 @@ static int step(run *r, int64_t number)
   return zp_engine_step(r->e, NULL) ? 3 : 0;
 }
 
-/* A save that fails on one rank fails on all, and the run goes on: what it then saves is good. */
-static int save(run *r)
-{
-  int failed = 0;
-  if (strcmp(r->fault, "unsaved") == 0) {
-    failed = zp_engine_save(r->e, is(r, "unsaved") ? "/dev/null/no" : r->save) == 0 ||
-             zp_engine_why(r->e)->status == 0;
-    printf("%s\n", zp_engine_why(r->e)->text);
-    if (failed) return differs(r, "that a save failed", 1);
-  }
-  return zp_engine_save(r->e, r->save) || zp_engine_why(r->e)->status ? 3 : 0;
-}
+#include "behind.inc"
 
 /* "another": this rank finds a checkpoint of another run, in DIR.other. The reference then leaves
  * the parameters of all ranks as they are, or this prints that it does not. */
@@ -523,6 +515,7 @@ static int train(run *r)
       failed = save(r);
     }
   }
+  if (!failed) failed = save_end(r);
   for (int32_t g = 0; g < ZP_ALL_GROUPS; g++) communications += r->ref->ledger[g].ops;
   if (!failed && ledger && r->issued != communications)
     return differs(r, "what was issued", r->steps);

@@ -1,5 +1,5 @@
 # Random kills in one training under zeroproof elastic (elastic_kills.py); make test has 5 of them.
 KILLS ?= 50
 .PHONY: elastic-kills
-elastic-kills: $(BUILD)/zeroproof ## end KILLS=50 processes of one training, and write tests/ELASTIC.md
+elastic-kills: $(BUILD)/zeroproof ## end processes of one training, write tests/ELASTIC.md
 	$(Q)python3 -B tests/ref/cli/elastic_kills.py $(BUILD)/zeroproof $(KILLS) 23 tests/ELASTIC.md

@@ -1,5 +1,5 @@
-"""Random kills in one training under `zeroproof elastic`: SIGKILL for a rank or for mpirun, while the
-job starts or after some steps. The training must end in the digest of a run without faults.
+"""Random kills in one training under `zeroproof elastic`: SIGKILL for a rank or for mpirun, while
+the job starts or after some steps. The training must end in the digest of a run without faults.
 
 elastic_kills.py ZEROPROOF KILLS SEED [TABLE.md]. The kills are those of the seed; at which
 instruction they find a process differs from run to run, and the result may not.
@@ -17,6 +17,7 @@ import threading
 import time
 import uuid
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 SLOTS = 6
@@ -24,6 +25,15 @@ MODEL = "--layers 2 --d-model 24 --heads 2 --context 32 --batch 2 --sample 0".sp
 DIGEST = re.compile(r"hash of the final state .*: ([0-9a-f]{16})")
 STEP = re.compile(r"^ *(\d+) +\d.*e[+-]\d")
 ATTEMPT = re.compile(r"attempt (\d+): (\d+) ranks .*from step (\d+)")
+TITLE = """# Random kills in one training
+
+Written by [elastic_kills.py](ref/cli/elastic_kills.py) (`make elastic-kills`): SIGKILL for a random
+rank or for mpirun in one training of 6 ranks under `zeroproof elastic --slots-return`, which saves
+every 2 steps in the background. The result has the digest of a run without faults.
+
+| killed | while it started | after 1 step | 2 | 3 | 4 | 5 |
+|---|---|---|---|---|---|---|
+"""
 PATIENCE = 600  # seconds without what is waited for: only a run that hangs takes so long
 
 
@@ -97,7 +107,7 @@ class Run:
 
 
 def victim_of(run, rng, kind):
-    """A process of that kind, or None while there is none."""
+    """A process of that kind, or None."""
     there = sorted(run.processes(), key=lambda p: (p[1] is None, p[1]))
     fitting = [pid for pid, rank in there if (rank is None) == (kind == "mpirun")]
     return rng.choice(fitting) if fitting else None
@@ -139,20 +149,14 @@ def write_table(path, kills, run, seconds, seed):
     starts = [a[2] for a in run.attempts]
     done = sum(1 for _ in run.steps)
     with open(path, "w", encoding="utf-8") as f:
-        f.write(
-            "# Random kills in one training\n\n"
-            "Written by [elastic_kills.py](ref/cli/elastic_kills.py) (`make elastic-kills`). SIGKILL for a random rank or for mpirun\n"
-            "in one training of 6 ranks under `zeroproof elastic --slots-return`, which saves every 2 steps in the background. The result\n"
-            "has the digest of a run without faults.\n\n"
-            "| killed | while it started | after 1 step | 2 | 3 | 4 | 5 |\n|---|---|---|---|---|---|---|\n"
-        )
+        f.write(TITLE)
         for kind in names:
             f.write(f"| {kind} | " + " | ".join(str(count[kind, k]) for k in range(6)) + " |\n")
         f.write(
-            f"\n| kills (seed {seed}) | attempts | steps of the run | steps trained | attempts without progress | seconds |\n"
-            "|---|---|---|---|---|---|\n"
+            f"\n| kills (seed {seed}) | attempts | steps of the run | steps trained | "
+            "attempts without progress | seconds |\n|---|---|---|---|---|---|\n"
             f"| {len(kills)} | {len(starts)} | {run.steps[-1] + 1} | {done} | "
-            f"{sum(x == y for x, y in zip(starts, starts[1:], strict=False))} | {seconds:.0f} |\n"
+            f"{sum(x == y for x, y in pairwise(starts))} | {seconds:.0f} |\n"
         )
 
 

@@ -1,4 +1,4 @@
-"""Laws of `zeroproof elastic`: which size a job has after a loss, from where it continues, how it ends.
+"""Laws of `zeroproof elastic`: the size of a job after a loss, where it continues, how it ends.
 
 elastic_test.py ZEROPROOF. spec: CKPT-2, CKPT-5
 """
@@ -92,8 +92,8 @@ def shrinks(c):
     )
     c.law(
         "and_names_the_admissible_sizes",
-        "2 slots are left, and at least 3 ranks are required; numbers of ranks that the global batch of 12 "
-        "micro-batches admits: 48 (pp 4, dp 12), 36 (pp 3, dp 12), 24 (pp 2, dp 12), "
+        "2 slots are left, and at least 3 ranks are required; numbers of ranks that the global "
+        "batch of 12 micro-batches admits: 48 (pp 4, dp 12), 36 (pp 3, dp 12), 24 (pp 2, dp 12), "
         in text
         and text.split(" admits: ")[1].split("\n")[0].endswith("4 (pp 2, dp 2), 3 (pp 3, dp 1)"),
         run,

@@ -81,14 +81,17 @@ try 40 28
 said() { # said PATTERN: in the output as one line
   tr '\n' ' ' <"$tmp/out" | grep -qE -e "$1"
 }
-said "cannot write $tmp/ck/step-2.tmp/rank-1.json: No space left on device .*rank 1 could not write its \
-part of the save at step 2, so it was not published, and the checkpoint before it is unchanged: \
-remove the cause, then continue with --load $tmp/ck"
+said "cannot write $tmp/ck/step-2.tmp/rank-1.json: No space left on device .*rank 1 could not write \
+its part of the save at step 2, so it was not published, and the checkpoint before it is \
+unchanged: remove the cause, then continue with --load $tmp/ck"
 verdict $? an_error_says_what_to_do "$(tail -n 3 "$tmp/out")"
 
 # Over MPI, where only one rank's disk fails: all ranks end, and rank 1 is named.
-printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export LD_PRELOAD=%s\nexec "$@"\n' \
-  "$tmp/failing.so" >"$tmp/one"
+cat >"$tmp/one" <<END
+#!/bin/sh
+[ "\$OMPI_COMM_WORLD_RANK" != 1 ] || export LD_PRELOAD=$tmp/failing.so
+exec "\$@"
+END
 chmod +x "$tmp/one"
 rm -rf "$tmp/ck"
 FAIL_AT=6 FAIL_ERRNO=28 mpirun --quiet --oversubscribe --bind-to none -n 2 "$tmp/one" "$zp" $run \

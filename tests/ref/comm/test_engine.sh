@@ -78,6 +78,25 @@ done
 "$driver" mb=4 seed=12 "load=$tmp/ck2" >"$tmp/mpirun" 2>&1 || complain "alone: $(cat "$tmp/mpirun")"
 law a_save_that_fails_on_one_rank_fails_on_all_and_the_run_continues
 
+# In the background: the checkpoint is of the step at which it began; a thread's full disk is an error
+# of all ranks when it ends, and the next save is good.
+job dp=4 mb=1 seed=12 "save=$tmp/ck5" fault=behind
+[ "$code" -eq 0 ] || complain "exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
+[ -e "$tmp/ck5/step-2/manifest.json" ] || complain "no checkpoint of step 2: $(ls "$tmp/ck5")"
+job pp=2 dp=2 mb=2 stage=0 bucket=30 seed=12 "load=$tmp/ck5"
+[ "$code" -eq 0 ] || complain "two stages: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
+law a_save_in_the_background_has_the_state_of_its_step
+job dp=4 mb=1 seed=12 "save=$tmp/ck6" fault=full rank=0
+[ "$code" -eq 0 ] || complain "exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
+grep -qE "^rank 0: cannot write .*rank-0.bin: File too large$left" "$tmp/job/1/rank.0/stdout" ||
+  complain "rank 0 does not say why: $(cat "$tmp/job/1/rank.0/stdout")"
+for k in 1 2 3; do
+  grep -q "^rank $k: the checkpoint failed on 1 other rank(s)$left" "$tmp/job/1/rank.$k/stdout" ||
+    complain "rank $k does not say it"
+done
+"$driver" mb=4 seed=12 "load=$tmp/ck6" >"$tmp/mpirun" 2>&1 || complain "alone: $(cat "$tmp/mpirun")"
+law an_error_of_the_thread_fails_the_save_on_all_ranks_and_the_run_continues
+
 # The options of the run that loads have other values; the format before had no hyperparameters.
 job dp=4 mb=1 seed=12 schedule=1 "save=$tmp/ck3"
 [ "$code" -eq 0 ] || complain "exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
