@@ -29,7 +29,8 @@ void zp_background_close(zp_background *b);
  * under way. */
 void zp_background_take(zp_background *b, int32_t i, const zp_store *disk, zp_store *to);
 
-/* The copies are complete: the thread begins. If none can be started, SEAL fails with the reason. */
+/* The copies are complete: the thread begins. If none can be started, SEAL fails with the
+ * reason. */
 void zp_background_start(zp_background *b);
 
 /* 1 between zp_background_start and zp_background_end. */

@@ -34,6 +34,8 @@ every 2 steps in the background. The result has the digest of a run without faul
 | killed | while it started | after 1 step | 2 | 3 | 4 | 5 |
 |---|---|---|---|---|---|---|
 """
+# A busy machine is not a lost rank.
+PATIENT = "--deadline 600 --stall 3000"
 PATIENCE = 600  # seconds without what is waited for: only a run that hangs takes so long
 
 
@@ -170,7 +172,9 @@ def main():
         train = ["train", "--data", str(text), *MODEL, "--steps", str(steps)]
         plain = subprocess.run([zp, *train], capture_output=True, text=True, check=True)
         begun = time.monotonic()
-        supervisor = f"elastic --slots {SLOTS} --slots-return --restarts 100000 --futile 100000"
+        supervisor = (
+            f"elastic --slots {SLOTS} {PATIENT} --slots-return --restarts 100000 --futile 100000"
+        )
         run = Run([zp, *supervisor.split(), *train, "--save", f"{tmp}/ck", "--save-every", "2"])
         kills = []
         while len(kills) < n:

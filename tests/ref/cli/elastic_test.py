@@ -10,9 +10,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from elastic_kills import MODEL, Run, digest_of, victim_of
+from elastic_kills import MODEL, PATIENT, Run, digest_of, victim_of
 
 STEPS = 60
 
@@ -43,7 +44,11 @@ class Case:
         """A supervisor of a job that starts without a checkpoint."""
         shutil.rmtree(f"{self.tmp}/ck", ignore_errors=True)
         save = ["--save", f"{self.tmp}/ck", "--save-every", str(every)]
-        return Run([self.zp, "elastic", *options.split(), *self.train, *train, *save])
+        words = [
+            *PATIENT.split(),
+            *options.split(),
+        ]  # of one option given twice the last one counts
+        return Run([self.zp, "elastic", *words, *self.train, *train, *save])
 
     def ended(self, run):
         """Waits for the end; exit code, and whether no process is left."""
@@ -149,17 +154,19 @@ def begins_again(c):
 
 def stops(c):
     """A rank that is stopped, all processes that are stopped, a supervisor that is ended."""
-    run = c.start("--slots 2 --slots-return --deadline 3")
+    # on a busy machine there may be more attempts
+    often = "--slots 2 --slots-return --futile 1000 --restarts 1000"
+    run = c.start(f"{often} --deadline 10")
     send(run, "rank", signal.SIGSTOP, 1, 3)
     code, gone = c.ended(run)
-    c.law("a_stopped_rank_is_ended", code == 0 and gone and len(run.attempts) == 2, run)
+    c.law("a_stopped_rank_is_ended", code == 0 and gone and len(run.attempts) >= 2, run)
     c.law("and_the_bits_are_the_same", digest_of("".join(run.out)) == c.want, run)
-    run = c.start("--slots 2 --slots-return --stall 5 --deadline 600")
+    run = c.start(f"{often} --stall 15")
     run.wait(lambda: len(run.steps) >= 3)
     for pid, _ in run.processes():
         os.kill(pid, signal.SIGSTOP)
     code, gone = c.ended(run)
-    ok = "attempt 1: it printed nothing for 5 s" in "".join(run.err)
+    ok = ": it printed nothing for 15 s (--stall)" in "".join(run.err)
     c.law("a_job_that_stands_still_is_ended", code == 0 and gone and ok, run)
     run = c.start("--slots 2", train=("--steps", "100000"))
     run.wait(lambda: len(run.steps) >= 3)
@@ -192,11 +199,14 @@ def refuses(c):
 
 
 def main():
-    with tempfile.TemporaryDirectory() as tmp:
-        case = Case(sys.argv[1], tmp)
-        for part in (shrinks, begins_again, stops, refuses):
+    def run(part):
+        with tempfile.TemporaryDirectory() as tmp:
+            case = Case(sys.argv[1], tmp)
             part(case)
-    return 1 if case.failed else 0
+            return case.failed
+
+    with ThreadPoolExecutor() as pool:  # jobs mostly wait for processes that end
+        return 1 if sum(pool.map(run, (shrinks, begins_again, stops, refuses))) else 0
 
 
 if __name__ == "__main__":

@@ -81,8 +81,8 @@ try 40 28
 said() { # said PATTERN: in the output as one line
   tr '\n' ' ' <"$tmp/out" | grep -qE -e "$1"
 }
-said "cannot write $tmp/ck/step-2.tmp/rank-1.json: No space left on device .*rank 1 could not write \
-its part of the save at step 2, so it was not published, and the checkpoint before it is \
+said "cannot write $tmp/ck/step-2.tmp/rank-1.json: No space left on device .*rank 1 could not \
+write its part of the save at step 2, so it was not published, and the checkpoint before it is \
 unchanged: remove the cause, then continue with --load $tmp/ck"
 verdict $? an_error_says_what_to_do "$(tail -n 3 "$tmp/out")"
 
@@ -105,7 +105,8 @@ verdict $? a_full_disk_of_one_rank_ends_all "exit code $got: $(head -c 600 "$tmp
 json plan_counts_the_copy \
   '[.first_rank_of_each_stage[].memory] | all(.background_save > 0 and .total > .background_save)' \
   plan --json --pp 2 --background-save
-json only_where_it_is_asked_for '.first_rank_of_each_stage[0].memory | has("background_save") | not' \
+json only_where_it_is_asked_for \
+  '.first_rank_of_each_stage[0].memory | has("background_save") | not' \
   plan --json --pp 2
 expect 0 'copy of a background save' plan_prints_the_copy plan --rank 0 --background-save
 finish
