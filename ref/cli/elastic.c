@@ -279,13 +279,19 @@ static int conclude(int code, int64_t attempts, int64_t step, const char *how)
   return code;
 }
 
+static const char *plural(int64_t n)
+{
+  return n == 1 ? "" : "s";
+}
+
 static void announce(const elastic *e, int64_t attempt, const zp_elastic_size *size, int64_t step,
                      const char *folder, const char *loss)
 {
+  const int64_t ranks = (int64_t)size->pp * size->dp;
   fflush(stdout);
-  fprintf(stderr, "%s: attempt %lld: %d ranks (pp %d, dp %d) on %lld slots, from step %lld%s%s",
-          name, (long long)attempt, (int)(size->pp * size->dp), (int)size->pp, (int)size->dp,
-          (long long)e->host.slots, (long long)step,
+  fprintf(stderr, "%s: attempt %lld: %lld rank%s (pp %d, dp %d) on %lld slot%s, from step %lld%s%s",
+          name, (long long)attempt, (long long)ranks, plural(ranks), (int)size->pp, (int)size->dp,
+          (long long)e->host.slots, plural(e->host.slots), (long long)step,
           folder != NULL ? " in " : ", without a checkpoint", folder != NULL ? folder : "");
   if (*loss) fprintf(stderr, "; attempt %lld: %s", (long long)(attempt - 1), loss);
   fputs("\n", stderr);

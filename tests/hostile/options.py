@@ -7,6 +7,7 @@ import mutate
 import samples
 import traces
 
+SAVED = ["--save", "out", "--save-every", "1"]
 # A valid and quick beginning of each command.
 BEGINNINGS = {
     "train": [["--steps", "1", *samples.MODEL]],
@@ -24,12 +25,12 @@ BEGINNINGS = {
     "explain": [["STAT-4"], []],
     "report": [[]],
     "trace": [["check", "run"], ["view", "run", "--out", "out"]],
-    "elastic": [["--slots", "1", "train", "--steps", "0", "--save", "ck", "--save-every", "1"]],
+    "elastic": [["--slots", "1", "train", "--steps", "1", *samples.MODEL, *SAVED]],
     "launch": [["-n", "1", "train", "--steps", "1", *samples.MODEL, "--dp", "1", "--pp", "1"]],
 }
 WEIGHTS = {"env": 1, "launch": 1, "elastic": 1, "check": 3}
 # They write where the suite keeps its lists, or run what they are given: that is their purpose.
-LEFT_OUT = {"--accept-support", "--accept-known", "--accept-quick", "--mpirun"}
+LEFT_OUT = {"--accept-support", "--accept-known", "--accept-quick", "--mpirun", "--slots"}
 WRITTEN = {"--svg", "--plot", "--save", "--out", "--log"}
 READ = [
     "in.json",
@@ -104,7 +105,7 @@ class Kind:
             "files": files(self.case),
             "stdin": dice.choice([b"", self.case, mutate.data_bytes(dice, self.case)]),
             "work": True,
-            "writes": writes + (["out"] if command == "trace" else []),
+            "writes": writes + (["out"] if command in ("trace", "elastic") else []),
         }
         # after an option with a value, --json is that value
         valued = {flag for flag, what in self.listed[command] if what}

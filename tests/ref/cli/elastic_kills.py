@@ -24,7 +24,7 @@ SLOTS = 6
 MODEL = "--layers 2 --d-model 24 --heads 2 --context 32 --batch 2 --sample 0".split()
 DIGEST = re.compile(r"hash of the final state .*: ([0-9a-f]{16})")
 STEP = re.compile(r"^ *(\d+) +\d.*e[+-]\d")
-ATTEMPT = re.compile(r"attempt (\d+): (\d+) ranks .*from step (\d+)")
+ATTEMPT = re.compile(r"attempt (\d+): (\d+) ranks? .*from step (\d+)")
 TITLE = """# Random kills in one training
 
 Written by [elastic_kills.py](ref/cli/elastic_kills.py) (`make elastic-kills`): SIGKILL for a random

@@ -77,7 +77,7 @@ def sizes_of(run):
     """(pp, dp) of each attempt."""
     return [
         (int(a), int(b))
-        for a, b in re.findall(r"attempt \d+: \d+ ranks \(pp (\d+), dp (\d+)\)", "".join(run.err))
+        for a, b in re.findall(r"attempt \d+: \d+ ranks? \(pp (\d+), dp (\d+)\)", "".join(run.err))
     ]
 
 

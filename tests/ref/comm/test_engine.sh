@@ -78,8 +78,8 @@ done
 "$driver" mb=4 seed=12 "load=$tmp/ck2" >"$tmp/mpirun" 2>&1 || complain "alone: $(cat "$tmp/mpirun")"
 law a_save_that_fails_on_one_rank_fails_on_all_and_the_run_continues
 
-# In the background: the checkpoint is of the step at which it began; a thread's full disk is an error
-# of all ranks when it ends, and the next save is good.
+# In the background: the checkpoint is of the step at which it began; a thread's full disk is an
+# error of all ranks when it ends, and the next save is good.
 job dp=4 mb=1 seed=12 "save=$tmp/ck5" fault=behind
 [ "$code" -eq 0 ] || complain "exit code $code: $(cat "$tmp"/job/1/rank.*/std* | head -c 300)"
 [ -e "$tmp/ck5/step-2/manifest.json" ] || complain "no checkpoint of step 2: $(ls "$tmp/ck5")"
