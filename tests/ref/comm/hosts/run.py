@@ -99,11 +99,10 @@ def main():
         for future in concurrent.futures.as_completed([pool.submit(run, c, build) for c in cases]):
             results.append(future.result())
             report(results[-1], sys.stderr)
-    text = table(results)
-    print(text, end="")
-    if options.table:
-        with open(options.table, "w", encoding="utf-8") as file:
-            file.write(text)
+            if options.table:  # after each case: a long run may be cut short
+                with open(options.table, "w", encoding="utf-8") as file:
+                    file.write(table(results))
+    print(table(results), end="")
     return int(not results or any(one["why"] for one in results))
 
 
