@@ -18,6 +18,7 @@ const zp_backend zp_backend_cuda = {
         "the CUDA engine equal to ref bit for bit: ledgers (communications of each rank), losses, "
         "norms, scales, masters, moments, parameters",
     .where = "the CUDA engine on a simulated device, beside ref",
+    .repeat = "--engine cuda",
     .unsupported = zp_cuda_unsupported,
     .unsupported_count = ZP_UNSUPPORTED_COUNT,
     .schedules = 16,

@@ -20,10 +20,10 @@ enum { KEY_ENGINE = 0x5000, KEY_TSAN, KEY_OFFLOAD, KEY_SCHEDULES, KEY_TRACE, KEY
 
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Engine:", 9},
-    {"engine", KEY_ENGINE, "ref|cuda", 0,
+    {"engine", KEY_ENGINE, "ref|cuda|api", 0,
      "ref: on the CPU (default); cuda: the CUDA engine, against ref, on a simulated device or, "
      "with "
-     "train, on a GPU",
+     "train, on a GPU; api: the functions of engine.h, for fuzz",
      9},
     {"tsan", KEY_TSAN, NULL, 0, "cuda: in the build that reports every race (TSan)", 9},
     {"offload", KEY_OFFLOAD, NULL, 0,
@@ -42,8 +42,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   int64_t v = 0;
   switch (key) {
   case KEY_ENGINE:
-    if (strcmp(arg, "ref") != 0 && strcmp(arg, "cuda") != 0)
-      argp_error(state, "--engine: '%s' is not one of: ref cuda.", arg);
+    if (strcmp(arg, "ref") != 0 && strcmp(arg, "cuda") != 0 && strcmp(arg, "api") != 0)
+      argp_error(state, "--engine: '%s' is not one of: ref cuda api.", arg);
     a->name = arg;
     return 0;
   case KEY_TSAN: a->tsan = 1; return 0;
@@ -66,6 +66,7 @@ const struct argp zp_engine_child = {options, parse, NULL, NULL, NULL, NULL, NUL
 static const char headers[] = "CUDA's and NCCL's headers, no GPU";
 static const zp_known_engine known[] = {
     {"ref", "zeroproof", "all", "MPI"},
+    {"api", "zeroproof-api", "api-command", "MPI"},
     {"cuda", "zeroproof-simdev", "simdev-command", headers},
     {"cuda --tsan", "zeroproof-simdev-tsan", "simdev-command", headers},
     {"cuda counters", "zeroproof-simdev-counters", "simdev-command", headers},
@@ -155,7 +156,10 @@ int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, 
                       : a->device > ZP_DEVICE_AUTO ? "--device"
                       : a->gemm != ZP_GEMM_DEFAULT ? "--products"
                                                    : NULL;
-  if (strcmp(name, "ref") == 0 && cudas != NULL)
+  if (strcmp(name, "api") == 0 && strcmp(argv[0], "zeroproof fuzz") != 0)
+    return zp_cli_refuse(argv[0], "--engine api is for `zeroproof fuzz`.");
+  if (strcmp(name, "api") == 0) program = "zeroproof-api";
+  if (strcmp(name, "cuda") != 0 && cudas != NULL)
     return zp_cli_refuse(argv[0], "%s is for --engine cuda.", cudas);
   if (a->tsan && a->device == ZP_DEVICE_GPU)
     return zp_cli_refuse(argv[0], "--tsan sees a simulated device only; leave out --device gpu.");

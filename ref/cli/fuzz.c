@@ -20,7 +20,8 @@ enum {
   KEY_JOBS,
   KEY_JSON,
   KEY_REPLAY,
-  KEY_SHARES
+  KEY_SHARES,
+  KEY_COMM
 };
 
 typedef struct fuzz_args {
@@ -28,7 +29,7 @@ typedef struct fuzz_args {
   zp_engine_args engine;
   const char *replay, *fault;
   const char *searches; /* NULL, or an option that only a search has */
-  int32_t json, limited, shares;
+  int32_t json, limited, shares, processes;
 } fuzz_args;
 
 static const struct argp_option options[] = {
@@ -39,6 +40,10 @@ static const struct argp_option options[] = {
     {"fault", KEY_FAULT, "NAME", 0, "inject this fault into every case (`sim --fault list`)", 0},
     {"replay", KEY_REPLAY, "CASE", 0, "run this one case, as printed for a failure", 0},
     {"shares", KEY_SHARES, NULL, 0, "print the share of the cases that has each property", 0},
+    {"comm", KEY_COMM, "sim|mpi", 0,
+     "mpi: each rank is a process of an Open MPI job (at most 6), which calls the public functions "
+     "as with --engine api; sim: all ranks in one process (default)",
+     0},
     {"json", KEY_JSON, NULL, 0, "print JSON for machines", 0},
     {0}};
 
@@ -85,6 +90,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     a->searches = "--shares";
     return 0;
   case KEY_JSON: a->json = 1; return 0;
+  case KEY_COMM:
+    if (strcmp(arg, "sim") != 0 && strcmp(arg, "mpi") != 0)
+      argp_error(state, "--comm: '%s' is not one of: sim mpi.", arg);
+    a->processes = strcmp(arg, "mpi") == 0;
+    return 0;
   case ARGP_KEY_ARG: return ARGP_ERR_UNKNOWN;
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -103,7 +113,10 @@ static const struct argp argp = {
     "ref once and by the CUDA engine in several "
     "execution "
     "orders, "
-    "and ledgers, norms, scales, masters, moments and parameters are compared bit for bit. Exit "
+    "and ledgers, norms, scales, masters, moments and parameters are compared bit for bit. With "
+    "--engine api each rank is a thread that calls the public functions of engine.h (at most 4 "
+    "ranks, data parallel): gradients in random order, saves and loads, wrong calls whose errors "
+    "are checked, lists in which nothing is trained. Exit "
     "codes: 0 nothing found, 1 found, 2 refused input, 3 the environment failed.",
     children,
     NULL,
@@ -120,7 +133,7 @@ static void print_found(const fuzz_args *a, const zp_fuzz_outcome *out, const zp
   if (out->end == ZP_FUZZ_FAILED) printf("%s\n", v->text);
   printf("shrunk in %lld run%s; the smallest case that fails:\nrepeat: zeroproof fuzz ",
          (long long)tried, tried == 1 ? "" : "s");
-  if (a->job.schedules > 0) printf("--engine %s ", a->job.engine->name);
+  if (a->job.engine->repeat != NULL) printf("%s ", a->job.engine->repeat);
   if (a->engine.tsan) printf("--tsan ");
   if (a->engine.offload) printf("--offload ");
   /* who did not come to a verdict does not say in which order */
@@ -371,8 +384,13 @@ int zp_cmd_fuzz(int argc, char **argv, const zp_backend *engine)
   a.job.seconds = 10;
   a.job.jobs = cores < 1 ? 1 : cores > ZP_FUZZ_JOBS ? ZP_FUZZ_JOBS : (int32_t)cores;
   if (zp_cli_parse(&argp, argc, argv, &a) != 0) return ZP_EXIT_REFUSED;
+  if (a.processes && a.engine.name != NULL && strcmp(a.engine.name, "api") != 0)
+    return zp_cli_refuse("zeroproof fuzz", "--comm mpi is for --engine api, not for %s.",
+                         a.engine.name);
+  if (a.processes) a.engine.name = "api";
   code = zp_engine_choose(engine, &a.engine, argc, argv);
   if (code != 0) return code;
+  if (a.processes) engine = engine->processes;
   if (a.replay == NULL && (a.engine.trace != NULL || a.engine.svg != NULL)) {
     fprintf(stderr, "zeroproof fuzz: --%s: draws one case; give it with --replay CASE.\n",
             a.engine.trace != NULL ? "trace" : "svg");

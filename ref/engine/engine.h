@@ -219,7 +219,7 @@ int zp_engine_grad_ready(zp_engine *e, int32_t param, int64_t mb, const void *gr
  * the memory has the sum of the micro-batches before: add the gradient to it, rounding once.
  *
  * NULL: announce the gradient from memory of your own. It is NULL
- *   after an error (zp_engine_why has a status other than ZP_OK),
+ *   after an error that ended the engine, whose status the announcement returns,
  *   ref: at stages 0 and 1 for mb > 0;
  *   cuda: with exact sums; with native sums of a 16-bit gradient; at stages 0 and 1 with a 16-bit
  *   gradient;

@@ -172,7 +172,10 @@ typedef struct zp_time_report {
 /* ---- The interface --------------------------------------------------------------------------- */
 
 typedef struct zp_backend {
-  const char *name;    /* --engine NAME */
+  const char *name;                   /* --engine NAME */
+  const char *repeat;                 /* of fuzz, the option that chooses it; NULL: the default */
+  const struct zp_backend *processes; /* --comm mpi: the same, or NULL */
+  int32_t own_cases;   /* 1: it draws cases of its own, whose shares of properties do not matter */
   const char *program; /* which program contains it */
   const char *clean;   /* for people: what a case without a failure has shown */
   const char *where;   /* for people: on what it trains; only with `train` */

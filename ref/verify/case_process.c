@@ -316,8 +316,8 @@ int zp_fuzz_is_counted(const zp_fuzz_job *job, int32_t axis)
 
 int zp_fuzz_is_thin(const zp_fuzz_job *job, const zp_fuzz_sums *s, int32_t axis)
 {
-  return s->cases >= ZP_FUZZ_COVERAGE_CASES && zp_fuzz_is_counted(job, axis) &&
-         !is_unsupported(job->engine, axis) &&
+  return s->cases >= ZP_FUZZ_COVERAGE_CASES && !job->engine->own_cases &&
+         zp_fuzz_is_counted(job, axis) && !is_unsupported(job->engine, axis) &&
          (double)s->on_axis[axis] < zp_fuzz_axis_share_min(axis) * (double)s->cases;
 }
 

@@ -1,0 +1,154 @@
+/* spec: STEP-2, STEP-3, STEP-5, STEP-11, CKPT-5 */
+#define _GNU_SOURCE
+#include "backend.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../verify/random_case.h"
+#include "rank_run.h"
+
+enum { THREADS_ONLY = 1, TOO_MANY = 2, VARY = 4, DRAWS = 2000 };
+
+static const char *const unsupported[] = {
+    "pipeline stages, tensor or expert parallelism or replicas: ranks are threads of one group",
+    "so many ranks", "shapes that vary without meta messages"};
+
+static uint32_t lacking(const zp_case *c, int32_t threads)
+{
+  const zp_config *g = &c->cfg;
+  uint32_t bits = 0;
+  if (threads && (g->pp > 1 || g->tp > 1 || g->ep > 1 || c->replicas > 1)) bits |= THREADS_ONLY;
+  if (zp_world(g) > (threads ? ZP_API_THREADS : ZP_API_PROCESSES)) bits |= TOO_MANY;
+  if (c->synth.vary && !g->dynamic_shapes) bits |= VARY;
+  return bits;
+}
+
+static uint32_t lacking_in_threads(const zp_case *c)
+{
+  return lacking(c, 1);
+}
+
+static uint32_t lacking_in_processes(const zp_case *c)
+{
+  return lacking(c, 0);
+}
+
+/* The first of many random cases that the backend can run; in some of them nothing is trained, or
+ * nothing on one stage. */
+static void random_case(uint64_t seed, uint64_t i, zp_case *c, int32_t threads)
+{
+  uint64_t k = 0;
+  do {
+    zp_fuzz_random(seed, i * DRAWS + k, c);
+    c->reload.pp = 0;
+    c->synth.vary = c->synth.vary && c->cfg.dynamic_shapes;
+  } while (lacking(c, threads) && ++k < DRAWS);
+  if (k == DRAWS) zp_case_init(c);
+  for (int32_t j = 0; i % 8 >= 6 && j < c->cfg.n_params; j++)
+    if (i % 8 == 7 || c->params[j].stage == 0) {
+      if (c->params[j].tied >= 0) return;
+      c->params[j].frozen = 1;
+    }
+}
+
+static void random_for_threads(uint64_t seed, uint64_t i, zp_case *c, uint32_t *left_out)
+{
+  *left_out = 0;
+  random_case(seed, i, c, 1);
+}
+
+static void random_for_processes(uint64_t seed, uint64_t i, zp_case *c, uint32_t *left_out)
+{
+  *left_out = 0;
+  random_case(seed, i, c, 0);
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
+{
+  (void)s, (void)type, (void)at;
+  return remove(path);
+}
+
+static void run_in_folder(const zp_case *c, zp_verdict *v,
+                          void (*run)(const zp_case *, const char *, zp_verdict *))
+{
+  const char *tmp = getenv("TMPDIR");
+  char folder[4096];
+  zp_verdict_clear(v);
+  snprintf(folder, sizeof folder, "%s/zeroproof-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+  if (!mkdtemp(folder)) {
+    v->no_memory = 1;
+    zp_verdict_say(v, "%s: a folder for checkpoints could not be made", folder);
+    return;
+  }
+  run(c, folder, v);
+  nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void run_threads(const zp_case *c, const zp_fault *fault, zp_verdict *v)
+{
+  (void)fault;
+  run_in_folder(c, v, zp_api_threads_run);
+}
+
+static void run_processes(const zp_case *c, const zp_fault *fault, zp_verdict *v)
+{
+  (void)fault;
+  run_in_folder(c, v, zp_api_mpi_run);
+}
+
+static int32_t no_faults(void)
+{
+  return 0;
+}
+
+static const zp_fault *no_fault_at(int32_t i)
+{
+  (void)i;
+  return NULL;
+}
+
+static const zp_fault *no_fault(const char *name)
+{
+  (void)name;
+  return NULL;
+}
+
+const zp_backend zp_backend_api = {
+    .name = "api",
+    .repeat = "--engine api",
+    .own_cases = 1,
+    .processes = &zp_backend_mpi,
+    .program = "zeroproof-api",
+    .clean = "the public functions gave the simulator's bits, and each wrong call its error",
+    .unsupported = unsupported,
+    .unsupported_count = 3,
+    .case_timeout_s = 20,
+    .random_case = random_for_threads,
+    .unsupported_in = lacking_in_threads,
+    .run_case = run_threads,
+    .fault_count = no_faults,
+    .fault_at = no_fault_at,
+    .fault_find = no_fault};
+
+const zp_backend zp_backend_mpi = {
+    .name = "api",
+    .repeat = "--comm mpi",
+    .own_cases = 1,
+    .program = "zeroproof-api",
+    .clean = "ranks as MPI processes had the simulator's bits, and each wrong call its error",
+    .unsupported = unsupported,
+    .unsupported_count = 3,
+    .case_timeout_s = 20,
+    .random_case = random_for_processes,
+    .unsupported_in = lacking_in_processes,
+    .run_case = run_processes,
+    .fault_count = no_faults,
+    .fault_at = no_fault_at,
+    .fault_find = no_fault};

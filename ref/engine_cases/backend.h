@@ -1,0 +1,21 @@
+/* Random cases through the public functions of the engine, as backends of `fuzz`: ranks are threads
+ * over a transport of their own (--engine api), or the processes of an MPI job (--comm mpi). */
+#ifndef ZP_ENGINE_CASES_BACKEND_H
+#define ZP_ENGINE_CASES_BACKEND_H
+
+#include "../verify/backend.h"
+
+extern const zp_backend zp_backend_api, zp_backend_mpi;
+
+/* All ranks as threads of this process. At most 4, in one data-parallel group. */
+void zp_api_threads_run(const zp_case *c, const char *folder, zp_verdict *v);
+
+/* All ranks as processes under mpirun. */
+void zp_api_mpi_run(const zp_case *c, const char *folder, zp_verdict *v);
+
+/* What each of these processes does: argv has the folder and the case. An exit code. */
+int zp_api_mpi_rank(const char *folder, const char *text);
+
+enum { ZP_API_THREADS = 4, ZP_API_PROCESSES = 6 };
+
+#endif

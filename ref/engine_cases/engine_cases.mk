@@ -1,0 +1,12 @@
+# zeroproof-api: fuzz through the public functions of the engine (fuzz --engine api, --comm mpi).
+API_COMMAND := $(BUILD)/zeroproof-api
+API_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard ref/engine_cases/*.c)))
+$(API_COMMAND): $(API_OBJ) $(MPI_STATIC) $(BUILD)/libzpcli.a $(STATIC)
+	$(say) LD $@
+	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS) $(MPI_LIBS))
+
+.PHONY: api-command
+api-command: $(API_COMMAND) ## build build/zeroproof-api, for `fuzz --engine api` and `--comm mpi`
+ifeq ($(COMM_MPI),mpi)
+all: $(API_COMMAND)
+endif

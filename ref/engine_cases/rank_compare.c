@@ -1,0 +1,112 @@
+/* What the public functions return after a step, compared with the simulated rank bit by bit.
+ * spec: STEP-2, STEP-5, STEP-9, STEP-11, LEDG-1 */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../engine/held.h"
+#include "rank_state.h"
+
+static int compare_numbers(zp_rank_job *r, const zp_engine_state *s)
+{
+  const zp_step_result *want = &r->ref->result;
+  double norm;
+  float loss;
+  memcpy(&norm, &want->norm_f64, sizeof norm);
+  memcpy(&loss, &want->loss, sizeof loss);
+  if (s->step != r->ref->step || s->skipped != want->skipped)
+    return zp_rank_found(r, "STEP-6", "got step %lld, %s; expected %lld, %s", (long long)s->step,
+                         s->skipped ? "skipped" : "taken", (long long)r->ref->step,
+                         want->skipped ? "skipped" : "taken");
+  if (memcmp(&s->norm, &norm, sizeof norm) != 0)
+    return zp_rank_found(r, "STAT-5", "norm: got %.17g, expected %.17g", s->norm, norm);
+  if (memcmp(&s->loss, &loss, sizeof loss) != 0)
+    return zp_rank_found(r, "STAT-5", "loss: got %.9g, expected %.9g", (double)s->loss,
+                         (double)loss);
+  if (s->clip != want->clip_factor)
+    return zp_rank_found(r, "STEP-6", "clip factor: got %.17g, expected %.17g", s->clip,
+                         want->clip_factor);
+  if (s->scale != ldexp(1, r->ref->scaler.log2_scale) ||
+      *zp_engine_log2_scale(r->e) != r->ref->scaler.log2_scale)
+    return zp_rank_found(r, "SCALE-4", "loss scale: got %g, expected 2^%d", s->scale,
+                         (int)r->ref->scaler.log2_scale);
+  if (!r->saved && memcmp(s->ledger, r->ref->ledger, sizeof s->ledger) != 0)
+    return zp_rank_found(r, "LEDG-1", "the ledger is not the simulated rank's");
+  return 0;
+}
+
+static int compare_parameter(zp_rank_job *r, int32_t j)
+{
+  const zp_config *cfg = &r->c->cfg;
+  const int64_t n = cfg->params[j].numel, each = zp_dtype_bytes(zp_entry_dtype(cfg, j));
+  const char *got = zp_engine_param(r->e, j), *want = r->ref->all_params[j];
+  if ((got != NULL) != (cfg->params[j].stage == r->ref->at.pp))
+    return zp_rank_found(r, "PART-1", "zp_engine_param of entry %d: got %s", (int)j,
+                         got ? "memory of another stage's entry" : "NULL");
+  for (int64_t i = 0; got && i < n; i++)
+    if (memcmp(got + i * each, want + i * each, (size_t)each) != 0)
+      return zp_rank_found(r, "STEP-2", "parameter of entry %d, element %lld differs", (int)j,
+                           (long long)i);
+  return 0;
+}
+
+/* Masters and moments of an entry: which elements the rank holds, and their bits. */
+static int compare_state(zp_rank_job *r, int32_t j, int32_t state, const char *name)
+{
+  int64_t from = 0, offset, n;
+  for (;;) {
+    const zp_held want = zp_held_from(&r->c->cfg, &r->ref->block, &r->ref->lay, j, from);
+    if (zp_engine_held(r->e, j, from, &offset, &n) || n != want.count ||
+        (n > 0 && offset != want.offset))
+      return zp_rank_found(r, "STEP-11", "elements of entry %d that the rank holds from %lld on",
+                           (int)j, (long long)from);
+    if (n == 0) return 0;
+    if (zp_engine_read_state(r->e, j, state, offset, n, r->read))
+      return zp_rank_found(r, "STEP-11", "zp_engine_read_state: %s", zp_engine_why(r->e)->text);
+    if (memcmp(r->read, zp_state_of(r->ref, want.flat, state) + want.at,
+               (size_t)n * sizeof *r->read) != 0)
+      return zp_rank_found(r, "STEP-2", "the %s of entry %d, elements %lld to %lld, differs", name,
+                           (int)j, (long long)offset, (long long)(offset + n - 1));
+    from = offset + n;
+  }
+}
+
+int zp_rank_compare(zp_rank_job *r)
+{
+  static const int32_t states[] = {ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2};
+  static const char *const names[] = {"master", "first moment", "second moment"};
+  zp_engine_state s = {.size = sizeof s};
+  if (zp_engine_get(r->e, &s))
+    return zp_rank_found(r, "STEP-9", "zp_engine_get: %s", zp_engine_why(r->e)->text);
+  if (compare_numbers(r, &s)) return 1;
+  for (int32_t j = 0; j < r->c->cfg.n_params; j++) {
+    if (compare_parameter(r, j)) return 1;
+    for (int32_t k = 0; k < 3; k++)
+      if (compare_state(r, j, states[k], names[k])) return 1;
+  }
+  return 0;
+}
+
+int zp_rank_compare_ended(zp_rank_job *r, int status)
+{
+  zp_engine_state s = {.size = sizeof s};
+  const zp_error *why = zp_engine_why(r->e);
+  const int own = r->misuse != ZP_MISUSE_NONE;
+  if (status == ZP_OK || why->status != status)
+    return zp_rank_found(r, "STEP-3", "the step after a wrong call returned %d, zp_engine_why %d",
+                         status, (int)why->status);
+  if (own &&
+      (status != ZP_E_ARRIVAL || (r->misuse != ZP_MISUSE_LACKS && r->misused != ZP_E_ARRIVAL) ||
+       why->rank != r->o->rank))
+    return zp_rank_found(r, "STEP-3", "wrong call %d returned %d and the step %d (%.300s)",
+                         (int)r->misuse, (int)r->misused, status, why->text);
+  if (zp_engine_step(r->e, NULL) != status || zp_engine_get(r->e, &s) != status ||
+      zp_engine_save(r->e, r->o->folder) != status ||
+      zp_engine_read_state(r->e, 0, ZP_WHAT_MASTER, 0, 0, r->read) != status)
+    return zp_rank_found(r, "STEP-5", "a call after the error did not return its status, %d",
+                         status);
+  for (int32_t j = 0; j < r->c->cfg.n_params; j++)
+    if (r->c->params[j].stage == r->ref->at.pp && !zp_engine_param(r->e, j))
+      return zp_rank_found(r, "STEP-5", "entry %d has no memory after an error", (int)j);
+  return 0;
+}

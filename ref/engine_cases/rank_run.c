@@ -1,0 +1,288 @@
+/* spec: STEP-2, STEP-3, STEP-5, CKPT-5 */
+#include "rank_run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank_state.h"
+
+enum { DRAW_OPTION = 10, DRAW_MISUSE = 20, DRAW_SAVE = 30, DRAW_EARLY = 40 };
+
+static uint64_t mixed(uint64_t x)
+{
+  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+  return x ^ x >> 31;
+}
+
+static int32_t draw(const zp_case *c, int64_t rank, int64_t what, int64_t which, int32_t n)
+{
+  uint64_t h = mixed(c->synth.seed + UINT64_C(0x9e3779b97f4a7c15));
+  h = mixed(h + (uint64_t)(rank + 2) * 1000003);
+  h = mixed(h + (uint64_t)what * 7919);
+  return (int32_t)(mixed(h + (uint64_t)which) % (uint64_t)n);
+}
+
+int32_t zp_rank_draw(const zp_rank_job *r, int32_t rank, int64_t what, int64_t which, int32_t n)
+{
+  return draw(r->c, rank, what, which, n);
+}
+
+int zp_rank_found(zp_rank_job *r, const char *clause, const char *format, ...)
+{
+  va_list ap;
+  if (r->found->clause[0]) return 1;
+  snprintf(r->found->clause, sizeof r->found->clause, "%s", clause);
+  r->found->step = r->step;
+  const int n =
+      snprintf(r->found->text, sizeof r->found->text,
+               "step %lld, rank %d (stage %d, dp %d, tp %d): ", (long long)r->step, (int)r->o->rank,
+               (int)r->ref->at.pp, (int)r->ref->at.dp, (int)r->ref->at.tp);
+  va_start(ap, format);
+  vsnprintf(r->found->text + n, sizeof r->found->text - (size_t)n, format, ap);
+  va_end(ap);
+  return 1;
+}
+
+int zp_rank_run_ends_wrongly(const zp_case *c)
+{
+  return draw(c, -1, DRAW_MISUSE, 0, 4) == 0;
+}
+
+/* ---- The model ------------------------------------------------------------------------------- */
+
+static zp_mb at_mb(const zp_rank_job *r, const zp_engine_call *c)
+{
+  return (zp_mb){c->step, c->mb, r->ref->scaler.log2_scale};
+}
+
+static const zp_message none;
+
+static int forward(void *ctx, const zp_engine_call *c)
+{
+  zp_rank_job *r = ctx;
+  float loss = 0;
+  if (c->mb == 0 && zp_rank_wait(r, c->stream)) return -1;
+  if (r->work.forward(r->inst, at_mb(r, c), c->slot, c->in ? c->in : &none, c->out ? c->out : &none,
+                      &loss))
+    return -2;
+  if (c->loss && r->ref->at.pp == r->c->cfg.pp - 1) *c->loss = loss;
+  return 0;
+}
+
+static void keep(void *ctx, int32_t param, const void *grad)
+{
+  zp_rank_job *r = ctx;
+  const int32_t dtype = r->hyper.fp32_gradients ? ZP_F32 : zp_entry_dtype(&r->c->cfg, param);
+  r->used[param] = 1;
+  memcpy(r->grad[param], grad, (size_t)(r->c->params[param].numel * zp_dtype_bytes(dtype)));
+}
+
+static int backward(void *ctx, const zp_engine_call *c)
+{
+  zp_rank_job *r = ctx;
+  const zp_sink sink = {r, keep};
+  memset(r->used, 0, sizeof r->used);
+  if (r->work.backward(r->inst, at_mb(r, c), c->slot, c->in ? c->in : &none,
+                       c->out ? c->out : &none, sink))
+    return -2;
+  return zp_rank_announce(r, c->mb, c->stream);
+}
+
+static int shape(void *ctx, int64_t step, int64_t mb, zp_message *out)
+{
+  zp_rank_job *r = ctx;
+  r->work.shape(r->work.ctx, &r->c->cfg, r->ref->at.pp, r->ref->at.dp, (zp_mb){step, mb, 0}, out);
+  return 0;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static int open_reference(zp_rank_job *r)
+{
+  const zp_config *cfg = &r->c->cfg;
+  zp_place_of where;
+  int64_t most = 1;
+  r->synth.opt = r->c->synth;
+  r->work = zp_synth_workload(&r->synth);
+  zp_case_hyper_at(r->c, 0, &r->hyper);
+  r->sim = zp_sim_open(cfg, &r->hyper, &r->work, &r->err);
+  if (!r->sim) return -1;
+  r->ref = zp_sim_rank(r->sim, r->o->rank);
+  where = (zp_place_of){r->ref->at.pp, r->ref->at.pp, r->ref->at.dp, r->ref->at.tp};
+  for (int32_t j = 0; j < cfg->n_params; j++) {
+    const zp_param *p = &cfg->params[j];
+    const size_t n = (size_t)(p->numel * zp_dtype_bytes(zp_entry_dtype(cfg, j)));
+    if (p->numel > most) most = p->numel;
+    if (p->stage != r->ref->at.pp) continue;
+    r->first[j] = malloc(n + 1);
+    r->grad[j] = malloc((size_t)p->numel * sizeof(float) + 1);
+    if (!r->first[j] || !r->grad[j]) return -1;
+    memcpy(r->first[j], r->ref->all_params[j], n);
+    if (!p->frozen) r->order[r->n_order++] = j;
+  }
+  r->read = malloc((size_t)most * sizeof *r->read);
+  if (!r->read) return -1;
+  if (r->work.open(r->work.ctx, cfg, where, (const void *const *)r->ref->all_params, &r->inst))
+    return -1;
+  return zp_sim_run(r->sim, ZP_PHASE_INIT, &r->err);
+}
+
+static void choose(zp_rank_job *r)
+{
+  const zp_config *cfg = &r->c->cfg;
+  r->callbacks = cfg->pp > 1 || draw(r->c, -1, DRAW_OPTION, 0, 2);
+  r->partial = cfg->stage > 0 && draw(r->c, -1, DRAW_OPTION, 1, 2);
+  r->gradual = !r->callbacks && draw(r->c, -1, DRAW_OPTION, 2, 2);
+  if (zp_rank_run_ends_wrongly(r->c) &&
+      draw(r->c, -1, DRAW_MISUSE, 1, zp_world(cfg)) == r->o->rank && r->n_order > 0)
+    r->misuse = 1 + draw(r->c, -1, DRAW_MISUSE, 2, ZP_MISUSES - 1);
+}
+
+static int create(zp_rank_job *r)
+{
+  const zp_config *cfg = &r->c->cfg;
+  const zp_coord at = r->ref->at;
+  zp_engine_options o;
+  zp_engine_defaults(&o, sizeof o, NULL);
+  o.rank = r->o->rank;
+  o.world = zp_world(cfg);
+  o.config = cfg;
+  zp_case_hyper_at(r->c, r->step, &o.hyper);
+  o.first = (const void *const *)r->first;
+  o.transport = r->o->transport;
+  if (!o.transport && o.world > 1) { /* MPI's, whatever it is */
+    o.exchange = zp_job_exchange;
+  }
+  o.ctx = r;
+  if (r->callbacks) o.forward = forward, o.backward = backward;
+  if (r->callbacks && cfg->dynamic_shapes) o.shape = shape;
+  if (at.pp > 0 && !o.shape)
+    r->work.shape(r->work.ctx, cfg, at.pp - 1, at.dp, (zp_mb){0, 0, 0}, &o.in);
+  if (at.pp < cfg->pp - 1 && !o.shape)
+    r->work.shape(r->work.ctx, cfg, at.pp, at.dp, (zp_mb){0, 0, 0}, &o.out);
+  o.ordered = cfg->reduce == ZP_ORDERED;
+  o.partial_gather = r->partial;
+  o.gradual = r->gradual;
+  o.deadline_s = r->o->deadline_s;
+  return zp_engine_create(&r->e, &o, &r->err);
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+/* The caller's own loop. */
+static int own_window(zp_rank_job *r)
+{
+  for (int64_t mb = 0; mb < r->c->cfg.micro_batches; mb++) {
+    float loss = 0;
+    const zp_engine_call c = {.step = r->step, .mb = mb, .loss = &loss};
+    int status = forward(r, &c);
+    if (!status) status = zp_engine_loss(r->e, mb, &loss, NULL);
+    if (!status) status = backward(r, &c);
+    if (status) return status;
+  }
+  return 0;
+}
+
+static int step(zp_rank_job *r)
+{
+  int status = 0;
+  zp_case_hyper_at(r->c, r->step, &r->hyper);
+  if (r->c->rates || draw(r->c, -1, DRAW_EARLY, r->step, 2))
+    status = zp_engine_set_hyper(r->e, &r->hyper);
+  if (!status && !r->callbacks) status = own_window(r);
+  return status ? status : zp_engine_step(r->e, NULL);
+}
+
+/* Overwrites masters and moments, which the load has to restore. */
+static int spoil(zp_rank_job *r)
+{
+  static const int32_t states[] = {ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2};
+  int64_t offset, n;
+  for (int32_t j = 0; j < r->c->cfg.n_params; j++)
+    for (int64_t from = 0; zp_engine_held(r->e, j, from, &offset, &n) == 0 && n > 0;
+         from = offset + n) {
+      for (int64_t i = 0; i < n; i++) r->read[i] = 0.5f;
+      for (int32_t k = 0; k < 3; k++)
+        if (zp_engine_write_state(r->e, j, states[k], offset, n, r->read)) return 1;
+    }
+  return 0;
+}
+
+/* Saves; a save that fails leaves all as it was; and loads into this engine. */
+static int save_and_load(zp_rank_job *r)
+{
+  const int32_t what = draw(r->c, -1, DRAW_SAVE, r->step, 4);
+  if (what == 0) return 0;
+  r->saved = 1;
+  if (what == 1 && zp_engine_save(r->e, "/dev/null/no") == 0)
+    return zp_rank_found(r, "CKPT-6", "a save below /dev/null succeeded");
+  if (what == 1) return zp_rank_compare(r);
+  if (zp_engine_save(r->e, r->o->folder))
+    return zp_rank_found(r, "CKPT-1", "zp_engine_save: %s", zp_engine_why(r->e)->text);
+  if (what == 2) return 0;
+  if (spoil(r) || zp_engine_load(r->e, r->o->folder))
+    return zp_rank_found(r, "CKPT-5", "zp_engine_load: %s", zp_engine_why(r->e)->text);
+  zp_engine_state s = {.size = sizeof s};
+  if (zp_engine_get(r->e, &s) || s.step != r->ref->step)
+    return zp_rank_found(r, "CKPT-5", "after a load: got step %lld, expected %lld",
+                         (long long)s.step, (long long)r->ref->step);
+  return 0;
+}
+
+static int train(zp_rank_job *r)
+{
+  const int ends = zp_rank_run_ends_wrongly(r->c);
+  for (; r->step < r->c->steps; r->step++) {
+    if (zp_rank_refused_calls(r)) return 1;
+    const int status = step(r), last = r->step == r->c->steps - 1;
+    if (r->found->clause[0]) return 1;
+    r->found->left = status != 0;
+    if (ends && last && (status || r->misuse)) return zp_rank_compare_ended(r, status);
+    if (status)
+      return zp_rank_found(r, "STEP-2", "the step failed: %.700s", zp_engine_why(r->e)->text);
+    if (zp_sim_run(r->sim, ZP_PHASE_STEP, &r->err))
+      return zp_rank_found(r, "STEP-2", "the simulation failed: %.700s", r->err.text);
+    if (zp_rank_compare(r) || (!last && save_and_load(r))) return 1;
+  }
+  return 0;
+}
+
+int zp_rank_run(const zp_rank_run_options *o, zp_rank_run_found *found)
+{
+  zp_rank_job *r = calloc(1, sizeof *r);
+  int failed;
+  memset(found, 0, sizeof *found);
+  if (!r) {
+    snprintf(found->clause, sizeof found->clause, "STEP-1");
+    snprintf(found->text, sizeof found->text, "no memory");
+    return 1;
+  }
+  r->o = o;
+  r->c = o->c;
+  r->found = found;
+  failed = open_reference(r);
+  if (failed) {
+    snprintf(found->clause, sizeof found->clause, "STEP-1");
+    snprintf(found->text, sizeof found->text, "the simulation could not be opened: %.700s",
+             r->err.text);
+  } else {
+    choose(r);
+    failed =
+        create(r) ? zp_rank_found(r, "STEP-10", "zp_engine_create: %.700s", r->err.text) : train(r);
+  }
+  if (failed) return 1; /* other ranks may wait for this one, which leaves as it is */
+  found->step = r->step;
+  const int status = zp_engine_destroy(r->e, &r->err);
+  if (!found->left && status)
+    failed = zp_rank_found(r, "STEP-5", "zp_engine_destroy: %.700s", r->err.text);
+  if (status) return failed; /* the engine may still read what the rank has: the process leaves */
+  if (r->inst) r->work.close(r->inst);
+  zp_sim_close(r->sim);
+  for (int32_t j = 0; j < ZP_CASE_PARAMS; j++) free(r->first[j]), free(r->grad[j]);
+  free(r->read);
+  free(r);
+  return failed;
+}
