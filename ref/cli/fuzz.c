@@ -366,7 +366,7 @@ static int search(const fuzz_args *a)
     if (out.end != ZP_FUZZ_CLEAN) print_found(a, &out, &out.found, &v, tried);
     if (a->shares) print_shares(a, &out.sums);
     print_sums(a, &out);
-    if (out.end == ZP_FUZZ_CLEAN) print_unsupported(e, &out.sums);
+    if (out.end == ZP_FUZZ_CLEAN && !e->own_cases) print_unsupported(e, &out.sums);
     if (out.end == ZP_FUZZ_CLEAN) print_passed(a, &out.sums);
     else print_failed(a, &out, &v);
   }

@@ -75,8 +75,40 @@ static int remove_one(const char *path, const struct stat *s, int type, struct F
   return remove(path);
 }
 
-static void run_in_folder(const zp_case *c, zp_verdict *v,
-                          void (*run)(const zp_case *, const char *, zp_verdict *))
+/* ---- Faults ---------------------------------------------------------------------------------- */
+
+/* By zp_rank_fault, without the first. */
+static const zp_fault faults[] = {{"gradient-bit", "none: of the caller", "STEP-2",
+                                   "rank 0 announces gradients with a wrong bit", "list=4@0.0"},
+                                  {"not-loaded", "none: of the caller", "CKPT-5",
+                                   "rank 0 does not load its checkpoint", "steps=3,list=4@0.0"},
+                                  {"stale-rate", "none: of the caller", "STAT-6",
+                                   "rank 0 has the last step's learning rates",
+                                   "steps=3,rates=1,list=4@0.0"},
+                                  {"no-wrong-call", "none: of the caller", "STEP-3",
+                                   "rank 0 leaves out the wrong call", "list=4@0.0"}};
+
+static int32_t fault_count(void)
+{
+  return ZP_RANK_FAULTS - 1;
+}
+
+static const zp_fault *fault_at(int32_t i)
+{
+  return &faults[i];
+}
+
+static const zp_fault *fault_find(const char *name)
+{
+  for (int32_t i = 0; i < fault_count(); i++)
+    if (strcmp(faults[i].name, name) == 0) return &faults[i];
+  return NULL;
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static void run_in_folder(const zp_case *c, const zp_fault *fault, zp_verdict *v,
+                          void (*run)(const zp_case *, const char *, int32_t, zp_verdict *))
 {
   const char *tmp = getenv("TMPDIR");
   char folder[4096];
@@ -87,37 +119,18 @@ static void run_in_folder(const zp_case *c, zp_verdict *v,
     zp_verdict_say(v, "%s: a folder for checkpoints could not be made", folder);
     return;
   }
-  run(c, folder, v);
+  run(c, folder, fault ? 1 + (int32_t)(fault - faults) : ZP_RANK_FAULT_NONE, v);
   nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static void run_threads(const zp_case *c, const zp_fault *fault, zp_verdict *v)
 {
-  (void)fault;
-  run_in_folder(c, v, zp_api_threads_run);
+  run_in_folder(c, fault, v, zp_api_threads_run);
 }
 
 static void run_processes(const zp_case *c, const zp_fault *fault, zp_verdict *v)
 {
-  (void)fault;
-  run_in_folder(c, v, zp_api_mpi_run);
-}
-
-static int32_t no_faults(void)
-{
-  return 0;
-}
-
-static const zp_fault *no_fault_at(int32_t i)
-{
-  (void)i;
-  return NULL;
-}
-
-static const zp_fault *no_fault(const char *name)
-{
-  (void)name;
-  return NULL;
+  run_in_folder(c, fault, v, zp_api_mpi_run);
 }
 
 const zp_backend zp_backend_api = {
@@ -133,9 +146,9 @@ const zp_backend zp_backend_api = {
     .random_case = random_for_threads,
     .unsupported_in = lacking_in_threads,
     .run_case = run_threads,
-    .fault_count = no_faults,
-    .fault_at = no_fault_at,
-    .fault_find = no_fault};
+    .fault_count = fault_count,
+    .fault_at = fault_at,
+    .fault_find = fault_find};
 
 const zp_backend zp_backend_mpi = {
     .name = "api",
@@ -149,6 +162,6 @@ const zp_backend zp_backend_mpi = {
     .random_case = random_for_processes,
     .unsupported_in = lacking_in_processes,
     .run_case = run_processes,
-    .fault_count = no_faults,
-    .fault_at = no_fault_at,
-    .fault_find = no_fault};
+    .fault_count = fault_count,
+    .fault_at = fault_at,
+    .fault_find = fault_find};

@@ -8,13 +8,13 @@
 extern const zp_backend zp_backend_api, zp_backend_mpi;
 
 /* All ranks as threads of this process. At most 4, in one data-parallel group. */
-void zp_api_threads_run(const zp_case *c, const char *folder, zp_verdict *v);
+void zp_api_threads_run(const zp_case *c, const char *folder, int32_t fault, zp_verdict *v);
 
 /* All ranks as processes under mpirun. */
-void zp_api_mpi_run(const zp_case *c, const char *folder, zp_verdict *v);
+void zp_api_mpi_run(const zp_case *c, const char *folder, int32_t fault, zp_verdict *v);
 
-/* What each of these processes does: argv has the folder and the case. An exit code. */
-int zp_api_mpi_rank(const char *folder, const char *text);
+/* What each of these processes does; fault: a number (rank_run.h). An exit code. */
+int zp_api_mpi_rank(const char *folder, const char *text, const char *fault);
 
 enum { ZP_API_THREADS = 4, ZP_API_PROCESSES = 6 };
 

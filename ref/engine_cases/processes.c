@@ -28,7 +28,7 @@ static int write_found(const char *folder, int32_t rank, const zp_rank_run_found
   return fclose(out);
 }
 
-int zp_api_mpi_rank(const char *folder, const char *text)
+int zp_api_mpi_rank(const char *folder, const char *text, const char *fault)
 {
   static zp_case c;
   zp_job job = {0};
@@ -37,7 +37,9 @@ int zp_api_mpi_rank(const char *folder, const char *text)
   char why[256];
   zp_case_init(&c);
   if (zp_case_parse(&c, text, why, sizeof why) || zp_job_read(&job, &err)) return 2;
-  const zp_rank_run_options o = {&c, job.rank, NULL, folder, DEADLINE_S};
+  const zp_rank_run_options o = {
+      &c,     job.rank,   NULL,
+      folder, DEADLINE_S, job.rank == 0 ? (zp_rank_fault)atoi(fault) : ZP_RANK_FAULT_NONE};
   const int failed = zp_rank_run(&o, &found);
   if (write_found(folder, job.rank, &found)) return 3;
   if (failed || found.left) _exit(failed); /* MPI cannot be ended: engine.h */
@@ -63,15 +65,16 @@ static int read_found(const char *folder, int32_t rank, zp_verdict *v)
   return 0;
 }
 
-void zp_api_mpi_run(const zp_case *c, const char *folder, zp_verdict *v)
+void zp_api_mpi_run(const zp_case *c, const char *folder, int32_t fault, zp_verdict *v)
 {
-  char text[ZP_CASE_TEXT], self[4096], count[16];
+  char text[ZP_CASE_TEXT], self[4096], count[16], number[16];
   const int32_t world = zp_world(&c->cfg);
   const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
   zp_child child;
   int32_t silent = 0;
   self[n < 0 ? 0 : n] = 0;
   zp_case_format(c, text, sizeof text);
+  snprintf(number, sizeof number, "%d", (int)fault);
   snprintf(count, sizeof count, "%d", (int)world);
   char *words[] = {"mpirun",
                    "--quiet",
@@ -89,6 +92,7 @@ void zp_api_mpi_run(const zp_case *c, const char *folder, zp_verdict *v)
                    "rank",
                    (char *)folder,
                    text,
+                   number,
                    NULL};
   if (n < 0 || zp_child_open(&child, words, -1, LIMIT_S)) {
     v->no_memory = 1;

@@ -21,6 +21,7 @@ static int announce(zp_rank_job *r, int32_t j, int64_t mb, void *stream)
   const int64_t n = r->c->params[j].numel;
   const size_t bytes = (size_t)(n * zp_dtype_bytes(dtype_of(r, j)));
   void *at = n > 0 ? r->grad[j] : NULL;
+  if (at && r->fault == ZP_RANK_FAULT_BIT) *(uint8_t *)at ^= 4;
   if (!r->used[j]) return zp_engine_grad_unused(r->e, j, mb);
   if (zp_rank_draw(r, r->o->rank, DRAW_PLACE + mb, j, 3) == 0) {
     void *lent = zp_engine_grad_buffer(r->e, j, mb, stream);
@@ -66,6 +67,7 @@ int zp_rank_announce(zp_rank_job *r, int64_t mb, void *stream)
   for (int32_t i = 0; i < r->n_order - wrong && !status; i++)
     status = announce(r, r->order[i], mb, stream);
   if (status || !wrong) return status;
+  if (r->fault == ZP_RANK_FAULT_WRONG) return announce(r, r->order[r->n_order - 1], mb, stream);
   r->misused = misuse(r, r->order[r->n_order - 1], mb, stream);
   return 0; /* the step has to fail */
 }

@@ -190,8 +190,14 @@ static int step(zp_rank_job *r)
 {
   int status = 0;
   zp_case_hyper_at(r->c, r->step, &r->hyper);
+  const zp_hyper *hyper = &r->hyper;
+  zp_hyper stale;
+  if (r->fault == ZP_RANK_FAULT_RATE && r->step > 0) {
+    zp_case_hyper_at(r->c, r->step - 1, &stale);
+    hyper = &stale;
+  }
   if (r->c->rates || draw(r->c, -1, DRAW_EARLY, r->step, 2))
-    status = zp_engine_set_hyper(r->e, &r->hyper);
+    status = zp_engine_set_hyper(r->e, hyper);
   if (!status && !r->callbacks) status = own_window(r);
   return status ? status : zp_engine_step(r->e, NULL);
 }
@@ -207,14 +213,43 @@ static int spoil(zp_rank_job *r)
       for (int64_t i = 0; i < n; i++) r->read[i] = 0.5f;
       for (int32_t k = 0; k < 3; k++)
         if (zp_engine_write_state(r->e, j, states[k], offset, n, r->read)) return 1;
+      for (int32_t k = 0; k < 3; k++) {
+        if (zp_engine_read_state(r->e, j, states[k], offset, n, r->read)) return 1;
+        for (int64_t i = 0; i < n; i++)
+          if (r->read[i] != 0.5f)
+            return zp_rank_found(r, "STEP-11", "entry %d: what was written is not read", (int)j);
+      }
     }
+  return 0;
+}
+
+/* Another engine, with first values that the load replaces. MPI cannot be started again. */
+static int create_again(zp_rank_job *r)
+{
+  if (zp_engine_destroy(r->e, &r->err)) return 1;
+  r->e = NULL;
+  return create(r);
+}
+
+/* After a save: into this engine, whose state is overwritten before, or into another one. */
+static int load(zp_rank_job *r, int32_t again)
+{
+  if (again ? create_again(r) : spoil(r))
+    return zp_rank_found(r, "CKPT-5", "before a load: %.700s",
+                         r->e ? zp_engine_why(r->e)->text : r->err.text);
+  if (r->fault != ZP_RANK_FAULT_LOAD && zp_engine_load(r->e, r->o->folder))
+    return zp_rank_found(r, "CKPT-5", "zp_engine_load: %.700s", zp_engine_why(r->e)->text);
+  zp_engine_state s = {.size = sizeof s};
+  if (zp_engine_get(r->e, &s) || s.step != r->ref->step)
+    return zp_rank_found(r, "CKPT-5", "after a load: got step %lld, expected %lld",
+                         (long long)s.step, (long long)r->ref->step);
   return 0;
 }
 
 /* Saves; a save that fails leaves all as it was; and loads into this engine. */
 static int save_and_load(zp_rank_job *r)
 {
-  const int32_t what = draw(r->c, -1, DRAW_SAVE, r->step, 4);
+  const int32_t what = draw(r->c, -1, DRAW_SAVE, r->step, 5);
   if (what == 0) return 0;
   r->saved = 1;
   if (what == 1 && zp_engine_save(r->e, "/dev/null/no") == 0)
@@ -223,13 +258,7 @@ static int save_and_load(zp_rank_job *r)
   if (zp_engine_save(r->e, r->o->folder))
     return zp_rank_found(r, "CKPT-1", "zp_engine_save: %s", zp_engine_why(r->e)->text);
   if (what == 2) return 0;
-  if (spoil(r) || zp_engine_load(r->e, r->o->folder))
-    return zp_rank_found(r, "CKPT-5", "zp_engine_load: %s", zp_engine_why(r->e)->text);
-  zp_engine_state s = {.size = sizeof s};
-  if (zp_engine_get(r->e, &s) || s.step != r->ref->step)
-    return zp_rank_found(r, "CKPT-5", "after a load: got step %lld, expected %lld",
-                         (long long)s.step, (long long)r->ref->step);
-  return 0;
+  return load(r, what == 4 && (r->o->transport || zp_world(&r->c->cfg) == 1));
 }
 
 static int train(zp_rank_job *r)
@@ -261,6 +290,7 @@ int zp_rank_run(const zp_rank_run_options *o, zp_rank_run_found *found)
     return 1;
   }
   r->o = o;
+  r->fault = o->fault;
   r->c = o->c;
   r->found = found;
   failed = open_reference(r);

@@ -8,12 +8,23 @@
 
 enum { ZP_RANK_RUN_TEXT = 1024 };
 
+/* What rank 0 does otherwise than the case says, so that a comparison that finds nothing is seen. */
+typedef enum zp_rank_fault {
+  ZP_RANK_FAULT_NONE = 0,
+  ZP_RANK_FAULT_BIT,   /* one bit of a gradient is another one */
+  ZP_RANK_FAULT_LOAD,  /* masters and moments are not loaded again */
+  ZP_RANK_FAULT_RATE,  /* a learning rate is the last step's */
+  ZP_RANK_FAULT_WRONG, /* the wrong call is left out */
+  ZP_RANK_FAULTS
+} zp_rank_fault;
+
 typedef struct zp_rank_run_options {
   const zp_case *c;
   int32_t rank;
   const zp_transport *transport; /* NULL: a process of an MPI job, or alone */
   const char *folder;            /* for checkpoints, the same for all ranks */
   double deadline_s;
+  zp_rank_fault fault;
 } zp_rank_run_options;
 
 /* What a rank has found. clause: of spec/, empty if nothing. */

@@ -36,9 +36,9 @@ typedef struct zp_rank_job {
   int64_t step;
   int32_t callbacks, partial, gradual;
   zp_misuse misuse; /* of this rank, in the last step */
-  int32_t saved;    /* 1: communications of checkpoints were issued: ledgers differ */
-  int32_t trained;  /* entries of the stage that are not frozen */
-  int32_t misused;  /* the status of the wrong call */
+  zp_rank_fault fault;
+  int32_t saved;   /* 1: communications of checkpoints were issued: ledgers differ */
+  int32_t misused; /* the status of the wrong call */
   void *first[ZP_CASE_PARAMS], *grad[ZP_CASE_PARAMS];
   uint8_t used[ZP_CASE_PARAMS]; /* backward made a gradient */
   int32_t order[ZP_CASE_PARAMS], n_order;

@@ -108,7 +108,8 @@ static void *run(void *arg)
   return NULL;
 }
 
-static void start_all(seat *s, const zp_case *c, const char *folder, meeting *m, zp_verdict *v)
+static void start_all(seat *s, const zp_case *c, const char *folder, int32_t fault, meeting *m,
+                      zp_verdict *v)
 {
   pthread_t thread[ZP_API_THREADS];
   int32_t started = 0;
@@ -117,8 +118,9 @@ static void start_all(seat *s, const zp_case *c, const char *folder, meeting *m,
     s[i].rank = i;
     s[i].transport = (zp_transport){
         sizeof(zp_transport), &s[i], all_gather, all_to_all, broadcast, why, alarm_others};
-    s[i].options =
-        (zp_rank_run_options){c, i, m->world > 1 ? &s[i].transport : NULL, folder, DEADLINE_S};
+    s[i].options = (zp_rank_run_options){
+        c,      i,          m->world > 1 ? &s[i].transport : NULL,
+        folder, DEADLINE_S, i == 0 ? (zp_rank_fault)fault : ZP_RANK_FAULT_NONE};
     if (pthread_create(&thread[i], NULL, run, &s[i])) break;
     started++;
   }
@@ -130,7 +132,7 @@ static void start_all(seat *s, const zp_case *c, const char *folder, meeting *m,
   for (int32_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
 }
 
-void zp_api_threads_run(const zp_case *c, const char *folder, zp_verdict *v)
+void zp_api_threads_run(const zp_case *c, const char *folder, int32_t fault, zp_verdict *v)
 {
   meeting m = {.lock = PTHREAD_MUTEX_INITIALIZER,
                .changed = PTHREAD_COND_INITIALIZER,
@@ -141,7 +143,7 @@ void zp_api_threads_run(const zp_case *c, const char *folder, zp_verdict *v)
     zp_verdict_say(v, "no memory for %d ranks", (int)m.world);
     return;
   }
-  start_all(s, c, folder, &m, v);
+  start_all(s, c, folder, fault, &m, v);
   for (int32_t i = 0; i < m.world; i++) {
     v->steps = (int32_t)s[i].found.step;
     if (!s[i].found.clause[0]) continue;
