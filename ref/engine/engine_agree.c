@@ -27,11 +27,6 @@ static int exchange(const zp_engine_options *o, void *bytes, size_t n, zp_error 
                  (int)o->rank, failed, (int)o->world);
 }
 
-static void name_of(const void *ctx, int32_t j, char *text, int64_t cap)
-{
-  zp_engine_name(ctx, j, text, cap);
-}
-
 /* Collective if all ranks run this program. The lists are exchanged even if they are equal, as
  * rank 0 does not learn what other ranks have. */
 static int compare_with_first(const zp_engine_options *o, const zp_settings *mine, const char *list,
@@ -62,7 +57,7 @@ int zp_engine_agree(const zp_engine_options *o, uint64_t *word, zp_error *err)
   char *list;
   *word = zp_ckpt_word();
   if (o->world == 1) return ZP_OK;
-  list = zp_entry_list_text(o->config, name_of, o);
+  list = zp_entry_list_text(o->config, o->names);
   if (!list)
     return zp_fail(err, ZP_E_MEMORY, o->rank, "rank %d: no memory for its parameter list",
                    (int)o->rank);

@@ -16,9 +16,7 @@ enum {
   NAME_BYTES = 64
 };
 
-char *zp_entry_list_text(const zp_config *c,
-                         void (*name)(const void *ctx, int32_t j, char *text, int64_t cap),
-                         const void *ctx)
+char *zp_entry_list_text(const zp_config *c, const char *const *names)
 {
   char *text = malloc(ZP_ENTRY_LIST_BYTES);
   size_t used = 0;
@@ -27,7 +25,8 @@ char *zp_entry_list_text(const zp_config *c,
   for (int32_t j = 0; j < c->n_params; j++) {
     const zp_param *p = &c->params[j];
     char line[LINE_BYTES], called[NAME_BYTES];
-    name(ctx, j, called, sizeof called);
+    if (names) snprintf(called, sizeof called, "%s", names[j]);
+    else snprintf(called, sizeof called, "p%d", (int)j);
     for (char *at = called; *at != 0; at++)
       if (*at == '\n') *at = ' ';
     const int n = snprintf(line, sizeof line, "%" PRId64 " %d %d %d %d %d %d %d %s\n", p->numel,

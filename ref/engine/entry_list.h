@@ -10,10 +10,8 @@
 enum { ZP_ENTRY_LIST_BYTES = 1 << 20 };
 
 /* A line for each entry: its fields and its name; as many as ZP_ENTRY_LIST_BYTES have room for.
- * name: of entry j, below `cap` bytes. malloc'ed, ends with a 0; NULL without memory. */
-char *zp_entry_list_text(const zp_config *c,
-                         void (*name)(const void *ctx, int32_t j, char *text, int64_t cap),
-                         const void *ctx);
+ * names: [c->n_params]; NULL: "p0", "p1", … malloc'ed, ends with a 0; NULL without memory. */
+char *zp_entry_list_text(const zp_config *c, const char *const *names);
 
 /* Appends a line to *err for each field in which two lists differ, at most `most` and one for those
  * that are left out. Returns how many lines: 0 if the lists are equal. */

@@ -8,7 +8,7 @@
 
 enum { ZP_RANK_RUN_TEXT = 1024 };
 
-/* What rank 0 does otherwise than the case says, so that a comparison that finds nothing is seen. */
+/* What rank 0 does otherwise than the case says: a comparison has to find it. */
 typedef enum zp_rank_fault {
   ZP_RANK_FAULT_NONE = 0,
   ZP_RANK_FAULT_BIT,   /* one bit of a gradient is another one */

@@ -56,7 +56,7 @@ static int wait_for_all(meeting *m)
   return gone ? -1 : 0;
 }
 
-static int meet(seat *s, const void *sent)
+static int rendezvous(seat *s, const void *sent)
 {
   s->m->sent[s->rank] = sent;
   return wait_for_all(s->m);
@@ -65,7 +65,7 @@ static int meet(seat *s, const void *sent)
 static int all_gather(void *ctx, const void *send, void *recv, int64_t bytes)
 {
   seat *s = ctx;
-  if (meet(s, send)) return -1;
+  if (rendezvous(s, send)) return -1;
   for (int32_t r = 0; r < s->m->world; r++)
     memcpy((char *)recv + r * bytes, s->m->sent[r], (size_t)bytes);
   return wait_for_all(s->m);
@@ -74,7 +74,7 @@ static int all_gather(void *ctx, const void *send, void *recv, int64_t bytes)
 static int all_to_all(void *ctx, const void *send, void *recv, int64_t bytes)
 {
   seat *s = ctx;
-  if (meet(s, send)) return -1;
+  if (rendezvous(s, send)) return -1;
   for (int32_t r = 0; r < s->m->world; r++)
     memcpy((char *)recv + r * bytes, (const char *)s->m->sent[r] + s->rank * bytes, (size_t)bytes);
   return wait_for_all(s->m);
@@ -83,7 +83,7 @@ static int all_to_all(void *ctx, const void *send, void *recv, int64_t bytes)
 static int broadcast(void *ctx, void *data, int64_t bytes, int32_t root)
 {
   seat *s = ctx;
-  if (meet(s, data)) return -1;
+  if (rendezvous(s, data)) return -1;
   if (s->rank != root) memcpy(data, s->m->sent[root], (size_t)bytes);
   return wait_for_all(s->m);
 }

@@ -121,8 +121,8 @@ wrong ordered 'options.ordered: only with config.reduce ZP_ORDERED'
 at='rank 0 \(stage 0, dp 0, tp 0\)'
 wrong dtype \
   "$at, step 1: entry 4 \(p4\) .* micro-batch 0: the gradient is fp16, .* dtype is bf16"
-wrong short "$at, step 1: entry 2 \(p2\) .* micro-batch 0: got a count of 24, expected 25, the entry"
-wrong long "$at, step 1: entry 4 \(p4\) .* micro-batch 0: got a count of 1, expected 0, the entry"
+wrong short "$at, step 1: entry 2 \(p2\) .* micro-batch 0: got a count of 24, expected 25, the"
+wrong long "$at, step 1: entry 4 \(p4\) .* micro-batch 0: got a count of 1, expected 0, the"
 wrong short "$at, step 1: entry 2 \(p2\) .*: got a count of 24, expected 25, the entry" callbacks=1
 wrong null "$at, step 1: entry 2 \(p2\) .*: the gradient's address is NULL"
 wrong entry "$at, step 1: entry 99 .*: there is no such entry"

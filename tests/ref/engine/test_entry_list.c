@@ -8,16 +8,20 @@
 
 enum { MOST = 8, ENTRIES = 40000 };
 
-static void name_of(const void *ctx, int32_t j, char *text, int64_t cap)
-{
-  snprintf(text, (size_t)cap, "%s%d", (const char *)ctx, (int)j);
-}
-
 static char *text_of(const zp_param *list, int32_t n, const char *prefix)
 {
   const zp_config c = {.params = list, .n_params = n};
-  char *text = zp_entry_list_text(&c, name_of, prefix);
+  char(*name)[40] = calloc((size_t)n, sizeof *name);
+  const char **names = calloc((size_t)n, sizeof *names);
+  cr_assert(name && names);
+  for (int32_t j = 0; j < n; j++) {
+    snprintf(name[j], sizeof name[j], "%s%d", prefix, (int)j);
+    names[j] = name[j];
+  }
+  char *text = zp_entry_list_text(&c, strcmp(prefix, "p") == 0 ? NULL : names);
   cr_assert(text != NULL);
+  free(names);
+  free(name);
   return text;
 }
 
