@@ -133,24 +133,7 @@ static void run_processes(const zp_case *c, const zp_fault *fault, zp_verdict *v
   run_in_folder(c, fault, v, zp_api_mpi_run);
 }
 
-const zp_backend zp_backend_api = {
-    .name = "api",
-    .repeat = "--engine api",
-    .own_cases = 1,
-    .processes = &zp_backend_mpi,
-    .program = "zeroproof-api",
-    .clean = "the public functions gave the simulator's bits, and each wrong call its error",
-    .unsupported = unsupported,
-    .unsupported_count = 3,
-    .case_timeout_s = 20,
-    .random_case = random_for_threads,
-    .unsupported_in = lacking_in_threads,
-    .run_case = run_threads,
-    .fault_count = fault_count,
-    .fault_at = fault_at,
-    .fault_find = fault_find};
-
-const zp_backend zp_backend_mpi = {
+static const zp_backend over_mpi = {
     .name = "api",
     .repeat = "--comm mpi",
     .own_cases = 1,
@@ -162,6 +145,23 @@ const zp_backend zp_backend_mpi = {
     .random_case = random_for_processes,
     .unsupported_in = lacking_in_processes,
     .run_case = run_processes,
+    .fault_count = fault_count,
+    .fault_at = fault_at,
+    .fault_find = fault_find};
+
+const zp_backend zp_backend_api = {
+    .name = "api",
+    .repeat = "--engine api",
+    .own_cases = 1,
+    .processes = &over_mpi,
+    .program = "zeroproof-api",
+    .clean = "the public functions gave the simulator's bits, and each wrong call its error",
+    .unsupported = unsupported,
+    .unsupported_count = 3,
+    .case_timeout_s = 20,
+    .random_case = random_for_threads,
+    .unsupported_in = lacking_in_threads,
+    .run_case = run_threads,
     .fault_count = fault_count,
     .fault_at = fault_at,
     .fault_find = fault_find};

@@ -5,7 +5,8 @@
 
 #include "../verify/backend.h"
 
-extern const zp_backend zp_backend_api, zp_backend_mpi;
+/* Its member `processes` is the backend of --comm mpi. */
+extern const zp_backend zp_backend_api;
 
 /* All ranks as threads of this process. At most 4, in one data-parallel group. */
 void zp_api_threads_run(const zp_case *c, const char *folder, int32_t fault, zp_verdict *v);

@@ -1,55 +1,13 @@
 /* spec: STEP-2, STEP-3, STEP-5, CKPT-5 */
 #include "rank_run.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "rank_state.h"
 
-enum { DRAW_OPTION = 10, DRAW_MISUSE = 20, DRAW_SAVE = 30, DRAW_EARLY = 40 };
-
-static uint64_t mixed(uint64_t x)
-{
-  x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-  return x ^ x >> 31;
-}
-
-static int32_t draw(const zp_case *c, int64_t rank, int64_t what, int64_t which, int32_t n)
-{
-  uint64_t h = mixed(c->synth.seed + UINT64_C(0x9e3779b97f4a7c15));
-  h = mixed(h + (uint64_t)(rank + 2) * 1000003);
-  h = mixed(h + (uint64_t)what * 7919);
-  return (int32_t)(mixed(h + (uint64_t)which) % (uint64_t)n);
-}
-
-int32_t zp_rank_draw(const zp_rank_job *r, int32_t rank, int64_t what, int64_t which, int32_t n)
-{
-  return draw(r->c, rank, what, which, n);
-}
-
-int zp_rank_found(zp_rank_job *r, const char *clause, const char *format, ...)
-{
-  va_list ap;
-  if (r->found->clause[0]) return 1;
-  snprintf(r->found->clause, sizeof r->found->clause, "%s", clause);
-  r->found->step = r->step;
-  const int n =
-      snprintf(r->found->text, sizeof r->found->text,
-               "step %lld, rank %d (stage %d, dp %d, tp %d): ", (long long)r->step, (int)r->o->rank,
-               (int)r->ref->at.pp, (int)r->ref->at.dp, (int)r->ref->at.tp);
-  va_start(ap, format);
-  vsnprintf(r->found->text + n, sizeof r->found->text - (size_t)n, format, ap);
-  va_end(ap);
-  return 1;
-}
-
-int zp_rank_run_ends_wrongly(const zp_case *c)
-{
-  return draw(c, -1, DRAW_MISUSE, 0, 4) == 0;
-}
+enum { DRAW_OPTION = 10, DRAW_SAVE = 30, DRAW_EARLY = 40 };
 
 /* ---- The model ------------------------------------------------------------------------------- */
 
@@ -133,12 +91,12 @@ static int open_reference(zp_rank_job *r)
 static void choose(zp_rank_job *r)
 {
   const zp_config *cfg = &r->c->cfg;
-  r->callbacks = cfg->pp > 1 || draw(r->c, -1, DRAW_OPTION, 0, 2);
-  r->partial = cfg->stage > 0 && draw(r->c, -1, DRAW_OPTION, 1, 2);
-  r->gradual = !r->callbacks && draw(r->c, -1, DRAW_OPTION, 2, 2);
-  if (zp_rank_run_ends_wrongly(r->c) &&
-      draw(r->c, -1, DRAW_MISUSE, 1, zp_world(cfg)) == r->o->rank && r->n_order > 0)
-    r->misuse = 1 + draw(r->c, -1, DRAW_MISUSE, 2, ZP_MISUSES - 1);
+  r->callbacks = cfg->pp > 1 || zp_rank_draw(r, -1, DRAW_OPTION, 0, 2);
+  r->partial = cfg->stage > 0 && zp_rank_draw(r, -1, DRAW_OPTION, 1, 2);
+  r->gradual = !r->callbacks && zp_rank_draw(r, -1, DRAW_OPTION, 2, 2);
+  if (zp_rank_ends_wrongly(r->c) &&
+      zp_rank_draw(r, -1, ZP_DRAW_MISUSE, 1, zp_world(cfg)) == r->o->rank && r->n_order > 0)
+    r->misuse = 1 + zp_rank_draw(r, -1, ZP_DRAW_MISUSE, 2, ZP_MISUSES - 1);
 }
 
 static int create(zp_rank_job *r)
@@ -196,7 +154,7 @@ static int step(zp_rank_job *r)
     zp_case_hyper_at(r->c, r->step - 1, &stale);
     hyper = &stale;
   }
-  if (r->c->rates || draw(r->c, -1, DRAW_EARLY, r->step, 2))
+  if (r->c->rates || zp_rank_draw(r, -1, DRAW_EARLY, r->step, 2))
     status = zp_engine_set_hyper(r->e, hyper);
   if (!status && !r->callbacks) status = own_window(r);
   return status ? status : zp_engine_step(r->e, NULL);
@@ -249,7 +207,7 @@ static int load(zp_rank_job *r, int32_t again)
 /* Saves; a save that fails leaves all as it was; and loads into this engine. */
 static int save_and_load(zp_rank_job *r)
 {
-  const int32_t what = draw(r->c, -1, DRAW_SAVE, r->step, 5);
+  const int32_t what = zp_rank_draw(r, -1, DRAW_SAVE, r->step, 5);
   if (what == 0) return 0;
   r->saved = 1;
   if (what == 1 && zp_engine_save(r->e, "/dev/null/no") == 0)
@@ -263,11 +221,10 @@ static int save_and_load(zp_rank_job *r)
 
 static int train(zp_rank_job *r)
 {
-  const int ends = zp_rank_run_ends_wrongly(r->c);
+  const int ends = zp_rank_ends_wrongly(r->c);
   for (; r->step < r->c->steps; r->step++) {
     if (zp_rank_refused_calls(r)) return 1;
     const int status = step(r), last = r->step == r->c->steps - 1;
-    if (r->found->clause[0]) return 1;
     r->found->left = status != 0;
     if (ends && last && (status || r->misuse)) return zp_rank_compare_ended(r, status);
     if (status)
@@ -303,11 +260,13 @@ int zp_rank_run(const zp_rank_run_options *o, zp_rank_run_found *found)
     failed =
         create(r) ? zp_rank_found(r, "STEP-10", "zp_engine_create: %.700s", r->err.text) : train(r);
   }
+  if (failed && !found->clause[0]) failed = 0; /* ended by another rank's wrong call */
   if (failed) return 1; /* other ranks may wait for this one, which leaves as it is */
   found->step = r->step;
   const int status = zp_engine_destroy(r->e, &r->err);
   if (!found->left && status)
-    failed = zp_rank_found(r, "STEP-5", "zp_engine_destroy: %.700s", r->err.text);
+    (void)zp_rank_found(r, "STEP-5", "zp_engine_destroy: %.700s", r->err.text);
+  failed = found->clause[0] != 0;
   if (status) return failed; /* the engine may still read what the rank has: the process leaves */
   if (r->inst) r->work.close(r->inst);
   zp_sim_close(r->sim);

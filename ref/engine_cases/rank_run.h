@@ -38,7 +38,4 @@ typedef struct zp_rank_run_found {
 /* 0: all bits are the simulator's, and each wrong call had its error; else 1. */
 int zp_rank_run(const zp_rank_run_options *o, zp_rank_run_found *found);
 
-/* 1: one rank of the case makes a call that ends the engine, in the last step. */
-int zp_rank_run_ends_wrongly(const zp_case *c);
-
 #endif
