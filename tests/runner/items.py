@@ -123,6 +123,7 @@ def by_chance():
     fresh = os.environ.get("FUZZ_SEED") or str(int(time.time()))
     fuzz = ["build/zeroproof", "fuzz", "--seconds", seconds, "--seed", fresh]
     yield Item("fuzz", "command", fuzz)
+    yield Item("fuzz-api", "command", fuzz + ["--engine", "api"])
     yield Item("fuzz-cuda", "command", fuzz + ["--engine", "cuda"])
     yield Item("fuzz-cuda-tsan", "command", fuzz + ["--engine", "cuda", "--tsan"])
     mutants = f"python3 -B conformance/judge/mutants.py --jobs 1 --share 10 --seed {fresh}"
