@@ -138,10 +138,13 @@ static void open_ranks(judge *j, int32_t world)
     j->p[j->world].edge = -1;
     j->p[j->world].step = -1;
     j->world++; /* first, so that `clean` closes a reader whose opening fails */
-    if (j->has[j->world - 1]) zp_trace_open(r, &j->failure, j->dir, j->world - 1);
+    const int32_t rank = j->world - 1;
+    if (j->has[rank] && j->flight.world > 0)
+      zp_trace_open_image(r, &j->failure, rank, j->flight.image[rank], j->flight.size[rank]);
+    else if (j->has[rank]) zp_trace_open(r, &j->failure, j->dir, rank);
     else
       *r = (zp_trace_reader){
-          .failure = &j->failure, .dir = j->dir, .rank = j->world - 1, .state = ZP_TRACE_MISSING};
+          .failure = &j->failure, .dir = j->dir, .rank = rank, .state = ZP_TRACE_MISSING};
     j->bytes += r->bytes;
   }
 }
@@ -153,9 +156,11 @@ static void report_missing(judge *j)
   for (int32_t r = 0; r < j->world; r++)
     if (j->p[r].reader.state == ZP_TRACE_MISSING) gone[j->missing++] = r;
   if (j->missing > 0) {
-    zp_trace_add_finding(
-        j, "missing", gone[0], 0, 0, "%s ha%s no trace: file rank-%d.zpt is missing",
-        zp_trace_ranks(gone, j->missing, who), j->missing > 1 ? "ve" : "s", (int)gone[0]);
+    zp_trace_add_finding(j, "missing", gone[0], 0, 0,
+                         j->flight.world > 0 ? "%s ha%s no dump: none ends in %d"
+                                             : "%s ha%s no trace: file rank-%d.zpt is missing",
+                         zp_trace_ranks(gone, j->missing, who), j->missing > 1 ? "ve" : "s",
+                         (int)gone[0]);
     zp_trace_set_ranks(j, gone, j->missing);
   }
   free(gone);
@@ -165,13 +170,16 @@ static void report_missing(judge *j)
 static void start(judge *j)
 {
   j->has = zp_trace_grow(&j->failure, NULL, 0, ZP_TRACE_WORLD, 1);
-  const int32_t named = zp_trace_named(j->dir, j->has);
+  int32_t named = zp_trace_named(j->dir, j->has);
+  if (named == 0) zp_flight_load(&j->flight, &j->failure, j->dir, j->has);
+  if (j->flight.world > 0) named = j->flight.world;
   if (named <= 0)
     zp_trace_fail(&j->failure, ZP_E_REFUSED, "%s: %s.", j->dir,
                   named < 0 && errno == EOVERFLOW
                       ? "the rank in a file name is too large (a run has at most 131072 ranks)"
                   : named < 0 ? strerror(errno)
-                              : "no traces found, expected files rank-N.zpt");
+                              : "no traces found, expected files rank-N.zpt or dumps of the Flight "
+                                "Recorder");
   open_ranks(j, named);
   int32_t most = 0;
   for (int32_t r = 0; r < named; r++)
@@ -216,7 +224,13 @@ static void finish(judge *j)
   zp_trace_report_behind(j);
   zp_trace_report_short(j);
   zp_trace_report_exits(j);
-  if (stopped) {
+  for (int32_t i = 0; i < j->flight.notes; i++) {
+    const zp_flight_note *note = &j->flight.note[i];
+    zp_trace_add_finding(j, "unknown", note->ranks > 0 ? note->rank[0] : -1, 0, 1, "%s",
+                         note->text);
+    if (note->ranks > 0) zp_trace_set_ranks(j, note->rank, note->ranks);
+  }
+  if (stopped && j->flight.world == 0) { /* a dump has no end */
     zp_trace_add_finding(
         j, "unfinished", cut[0], j->p[cut[0]].reader.records, 1,
         "%d trace%s without an end mark (%srank %d): %s killed or did not close %s", (int)stopped,
@@ -240,6 +254,7 @@ static void finish(judge *j)
 
 static void clean(judge *j)
 {
+  zp_flight_close(&j->flight);
   zp_trace_explain_free(j);
   free(j->until);
   for (int64_t i = 0; i < j->groups; i++) {

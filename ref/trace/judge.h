@@ -5,6 +5,7 @@
 #ifndef ZP_TRACE_JUDGE_H
 #define ZP_TRACE_JUDGE_H
 
+#include "flight.h"
 #include "trace.h"
 
 /* A set of numbers below size: bits, and above them a bit for each word that is not 0. */
@@ -183,6 +184,7 @@ typedef struct judge {
   member entered;
   zp_trace_item item; /* of the rank that is being replayed */
   const char *dir;
+  zp_flight flight; /* world 0: the folder has traces, not dumps */
   player *p;
   int32_t world, world_known, missing, ended, crowded;
   uint8_t *has;           /* [ZP_TRACE_WORLD] the folder has a file of the rank */

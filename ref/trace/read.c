@@ -24,8 +24,20 @@ static const char *const dtypes[ZP_TRACE_DTYPES] = {
     "?",    "i8",   "u8",      "i32",     "u32",  "i64", "u64", "fp16",      "fp32",
     "fp64", "bf16", "fp8e4m3", "fp8e5m2", "bool", "i16", "u16", "complex64", "complex128"};
 
+/* Reads on from memory. */
+static int fill_from_image(zp_trace_reader *r)
+{
+  const int64_t left = r->bytes - r->offset, n = left < BUFFER ? left : BUFFER;
+  memcpy(r->buffer, r->image + r->offset, (size_t)n);
+  r->at = 0;
+  r->have = (int32_t)n;
+  r->offset += n;
+  return n > 0;
+}
+
 static int fill(zp_trace_reader *r)
 {
+  if (r->image != NULL) return fill_from_image(r);
   char path[PATH];
   snprintf(path, sizeof path, "%s/rank-%d.zpt", r->dir, (int)r->rank);
   /* opening a pipe of that name would block until a writer opens it */
@@ -76,9 +88,9 @@ static int stop(zp_trace_reader *r, int64_t why)
   return 0;
 }
 
-void zp_trace_open(zp_trace_reader *r, zp_trace_failure *failure, const char *dir, int32_t rank)
+/* Opens the trace of r->rank. */
+static void begin(zp_trace_reader *r)
 {
-  *r = (zp_trace_reader){.failure = failure, .dir = dir, .rank = rank};
   r->buffer = zp_trace_grow(r->failure, NULL, 0, BUFFER, 1);
   if (fill(r) < 0) {
     r->state = ZP_TRACE_MISSING;
@@ -95,8 +107,23 @@ void zp_trace_open(zp_trace_reader *r, zp_trace_failure *failure, const char *di
   }
   const int64_t mine = number(r), world = number(r);
   if (mine < 0 || world < 0) stop(r, -1);
-  else if (mine != rank || (world != 0 && world <= rank) || world > ZP_TRACE_WORLD) stop(r, -2);
+  else if (mine != r->rank || (world != 0 && world <= r->rank) || world > ZP_TRACE_WORLD)
+    stop(r, -2);
   else r->world = (int32_t)world;
+}
+
+void zp_trace_open(zp_trace_reader *r, zp_trace_failure *failure, const char *dir, int32_t rank)
+{
+  *r = (zp_trace_reader){.failure = failure, .dir = dir, .rank = rank};
+  begin(r);
+}
+
+void zp_trace_open_image(zp_trace_reader *r, zp_trace_failure *failure, int32_t rank,
+                         const uint8_t *image, int64_t bytes)
+{
+  *r = (zp_trace_reader){
+      .failure = failure, .dir = "", .rank = rank, .image = image, .bytes = bytes};
+  begin(r);
 }
 
 void zp_trace_close(zp_trace_reader *r)

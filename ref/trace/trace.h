@@ -100,6 +100,7 @@ typedef struct zp_trace_reader {
   zp_trace_failure *failure;
   const char *dir;
   int32_t rank, world; /* world 0: unknown */
+  const uint8_t *image; /* the trace, if it is in memory; borrowed */
   uint8_t *buffer;
   int32_t at, have;
   int64_t offset, records, ns, bytes; /* bytes: of the file */
@@ -118,6 +119,9 @@ typedef struct zp_trace_reader {
 /* Opens the trace of a rank in dir (borrowed, like failure). If the file is missing or not a trace,
  * `state` reports it; if it cannot be read, the function fails. */
 void zp_trace_open(zp_trace_reader *r, zp_trace_failure *failure, const char *dir, int32_t rank);
+/* Opens a trace of so many bytes in memory (borrowed). */
+void zp_trace_open_image(zp_trace_reader *r, zp_trace_failure *failure, int32_t rank,
+                         const uint8_t *image, int64_t bytes);
 /* Returns 1, or 0 at the end of the trace, for which `state` gives the reason. */
 int zp_trace_next(zp_trace_reader *r, zp_trace_item *item);
 void zp_trace_close(zp_trace_reader *r);

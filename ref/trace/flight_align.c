@@ -1,0 +1,192 @@
+/* Finds the groups of a run in the dumps of its ranks, and which of their operations can be judged:
+ * those from the first number that all members still have. What a ring buffer has overwritten is
+ * unknown, and so is what a rank entered after its dump was made. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "flight.h"
+#include "judge.h"
+
+enum { TABLE = 1 << 16 };
+
+/* Adds a warning about n ranks. */
+__attribute__((format(printf, 4, 5))) static void note(zp_flight *f, const int32_t *rank, int32_t n,
+                                                       const char *format, ...)
+{
+  char text[1024];
+  va_list ap;
+  va_start(ap, format);
+  vsnprintf(text, sizeof text, format, ap);
+  va_end(ap);
+  if (f->notes == f->notes_cap) {
+    const int32_t cap = f->notes_cap ? 2 * f->notes_cap : 8;
+    f->note =
+        zp_trace_grow(f->failure, f->note, (size_t)f->notes_cap, (size_t)cap, sizeof *f->note);
+    f->notes_cap = cap;
+  }
+  zp_flight_note *to = &f->note[f->notes++];
+  to->text = zp_trace_grow(f->failure, NULL, 0, strlen(text) + 1, 1);
+  memcpy(to->text, text, strlen(text) + 1);
+  to->rank = zp_trace_grow(f->failure, NULL, 0, (size_t)n + 1, sizeof *to->rank);
+  if (n > 0) memcpy(to->rank, rank, (size_t)n * sizeof *rank);
+  to->ranks = n;
+}
+
+static void add_member(zp_flight *f, zp_flight_common *c, int32_t rank)
+{
+  if (c->members == c->members_cap) {
+    const int32_t cap = c->members_cap ? 2 * c->members_cap : 8;
+    c->member = zp_trace_grow(f->failure, c->member, (size_t)c->members_cap, (size_t)cap,
+                              sizeof *c->member);
+    c->members_cap = cap;
+  }
+  c->member[c->members++] = rank;
+}
+
+/* The key of a group: PyTorch's name, and a hash of the members, since groups of one split may have
+ * one name. */
+static void key_of(const zp_flight_group *g, char key[ZP_TRACE_NAME])
+{
+  if (g->members == 0) memcpy(key, g->name, ZP_TRACE_NAME);
+  else
+    snprintf(key, ZP_TRACE_NAME, "%.200s/%016" PRIx64, g->name,
+             (uint64_t)XXH3_64bits(g->member, (size_t)g->members * sizeof *g->member));
+}
+
+static int32_t find_group(zp_flight *f, const zp_flight_group *g)
+{
+  char key[ZP_TRACE_NAME];
+  key_of(g, key);
+  const uint64_t slot = XXH3_64bits(key, strlen(key)) & (TABLE - 1);
+  if (f->table == NULL)
+    f->table = zp_trace_grow(f->failure, NULL, 0, TABLE, sizeof *f->table); /* 0: none */
+  for (int32_t i = f->table[slot] - 1; i >= 0; i = f->group[i].next)
+    if (strcmp(f->group[i].key, key) == 0) return i;
+  if (f->groups == f->groups_cap) {
+    const int32_t cap = f->groups_cap ? 2 * f->groups_cap : 8;
+    f->group =
+        zp_trace_grow(f->failure, f->group, (size_t)f->groups_cap, (size_t)cap, sizeof *f->group);
+    f->groups_cap = cap;
+  }
+  zp_flight_common *c = &f->group[f->groups++];
+  memcpy(c->key, key, sizeof c->key);
+  memcpy(c->label, g->label, sizeof c->label);
+  c->end = INT64_MAX;
+  c->next = f->table[slot] - 1;
+  f->table[slot] = f->groups;
+  for (int32_t i = 0; i < g->members; i++) add_member(f, c, g->member[i]);
+  c->listed = g->members > 0;
+  return f->groups - 1;
+}
+
+/* The default group has all ranks. The members of another group that no dump lists are the ranks
+ * with operations in it. */
+static void find_groups(zp_flight *f)
+{
+  for (int32_t r = 0; r < f->world; r++)
+    for (int32_t i = 0; i < f->dump[r].groups; i++) {
+      zp_flight_group *g = &f->dump[r].group[i];
+      g->common = find_group(f, g);
+      zp_flight_common *c = &f->group[g->common];
+      if (!c->listed && strcmp(c->label, "default_pg") == 0) {
+        for (int32_t k = 0; k < f->world; k++) add_member(f, c, k);
+        c->listed = 1;
+      } else if (!c->listed && (c->members == 0 || c->member[c->members - 1] != r)) {
+        add_member(f, c, r);
+      }
+    }
+}
+
+/* The dump's own entry of a group of the run, or NULL. */
+static const zp_flight_group *own_group(const zp_flight_dump *d, int32_t common)
+{
+  for (int32_t i = 0; i < d->groups; i++)
+    if (d->group[i].common == common) return &d->group[i];
+  return NULL;
+}
+
+/* The last number of each group that a member has seen complete on all members. */
+static void find_done(zp_flight *f)
+{
+  for (int32_t r = 0; r < f->world; r++)
+    for (int32_t i = 0; i < f->dump[r].entries; i++) {
+      const zp_flight_entry *e = &f->dump[r].entry[i];
+      zp_flight_common *c = &f->group[f->dump[r].group[e->group].common];
+      const int all = e->op >= 1 && e->op <= 3; /* each result depends on all members */
+      if ((all || e->op == 8 || e->op == 9) && (e->flags & ZP_FLIGHT_COMPLETED) && e->seq > c->done)
+        c->done = e->seq;
+    }
+}
+
+static void align(zp_flight *f, int32_t common, int32_t *who)
+{
+  zp_flight_common *c = &f->group[common];
+  int32_t whole = 0;
+  int64_t first_of_all = INT64_MAX;
+  for (int32_t i = 0; i < c->members; i++) {
+    const int32_t r = c->member[i];
+    if (r >= f->world || !f->dump[r].present) continue;
+    const zp_flight_group *g = own_group(&f->dump[r], common);
+    const int64_t last = g != NULL ? g->last : 0;
+    const int64_t first = g != NULL && g->first > 0 ? g->first : f->dump[r].lost ? INT64_MAX : 0;
+    if (first > c->start) c->start = first;
+    if (first > 0 && first < first_of_all) first_of_all = first;
+    if (last < c->done && last < c->end && first != INT64_MAX) c->end = last;
+    whole++;
+  }
+  const char *name = c->label[0] ? c->label : c->key;
+  char ranks[ZP_TRACE_RANKS];
+  int32_t n = 0, late = 0;
+  for (int32_t i = 0; i < c->members && c->start > 1; i++) {
+    const int32_t r = c->member[i];
+    if (r >= f->world || !f->dump[r].present) continue;
+    const zp_flight_group *g = own_group(&f->dump[r], common);
+    const int64_t first = g != NULL && g->first > 0 ? g->first : f->dump[r].lost ? INT64_MAX : 0;
+    if (first == c->start) who[n++] = r;
+  }
+  if (whole > 0 && c->start == INT64_MAX)
+    note(f, who, n,
+         "the operations of group '%s' are unknown and not judged: the ring buffer of %s has "
+         "overwritten all of them",
+         name, zp_trace_ranks(who, n, ranks));
+  else if (n > 0)
+    note(f, who, n,
+         "the operations of group '%s' before sequence number %" PRId64
+         " are unknown and not judged: the dump of %s begins there. Number 0 below is sequence "
+         "number %" PRId64,
+         name, c->start, zp_trace_ranks(who, n, ranks), c->start);
+  if (c->end == INT64_MAX || c->start == INT64_MAX) return;
+  for (int32_t i = 0; i < c->members; i++) {
+    const int32_t r = c->member[i];
+    if (r >= f->world || !f->dump[r].present) continue;
+    const zp_flight_group *g = own_group(&f->dump[r], common);
+    if ((g != NULL ? g->last : 0) == c->end) who[late++] = r;
+  }
+  note(f, who, late,
+       "the operations of group '%s' after sequence number %" PRId64
+       " are not judged: the dump of %s was made before number %" PRId64
+       " was complete on all members",
+       name, c->end, zp_trace_ranks(who, late, ranks), c->done);
+}
+
+void zp_flight_align(zp_flight *f)
+{
+  find_groups(f);
+  find_done(f);
+  int32_t most = 1;
+  for (int32_t i = 0; i < f->groups; i++)
+    if (f->group[i].members > most) most = f->group[i].members;
+  int32_t *who = zp_trace_grow(f->failure, NULL, 0, (size_t)most, sizeof *who);
+  for (int32_t i = 0; i < f->groups; i++) align(f, i, who);
+  free(who);
+  int64_t others = 0;
+  for (int32_t r = 0; r < f->world; r++) others += f->dump[r].others;
+  if (others > 0)
+    note(f, NULL, 0,
+         "%" PRId64 " entries are not judged: their operation is not known to zeroproof", others);
+}
