@@ -1,4 +1,4 @@
-/* zeroproof trace: judges or draws the recorded run of any program. */
+/* zeroproof trace: judges, draws or prints the recorded run of any program. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct args {
 static const struct argp_option choices[] = {
     {"out", KEY_OUT, "FILE", 0, "view: where to write", 0},
     {"ranks", KEY_RANKS, "A[-B]", 0, "view: these ranks (the first 64)", 0},
-    {"json", KEY_JSON, NULL, 0, "check: findings as JSON; view: the file", 0},
+    {"json", KEY_JSON, NULL, 0, "check: findings as JSON; view: the file; dump: the records", 0},
     {0}};
 
 static error_t take(int key, char *arg, struct argp_state *state)
@@ -37,11 +37,12 @@ static error_t take(int key, char *arg, struct argp_state *state)
   case ARGP_KEY_ARG:
     if (state->arg_num == 0) a->what = arg;
     else if (state->arg_num == 1) a->dir = arg;
-    else argp_error(state, "one folder at a time: what is %s?", arg);
+    else argp_error(state, "one folder or file at a time: what is %s?", arg);
     return 0;
   case ARGP_KEY_END:
-    if (a->dir == NULL || (strcmp(a->what, "check") != 0 && strcmp(a->what, "view") != 0))
-      argp_error(state, "say what to do with which folder: check DIR, or view DIR --out FILE.");
+    if (a->dir == NULL || (strcmp(a->what, "check") != 0 && strcmp(a->what, "view") != 0 &&
+                           strcmp(a->what, "dump") != 0))
+      argp_error(state, "say what to do with what: check DIR, view DIR --out FILE, or dump FILE.");
     if (strcmp(a->what, "view") == 0 && a->out == NULL) argp_error(state, "view needs --out FILE.");
     return 0;
   default: return ARGP_ERR_UNKNOWN;
@@ -199,18 +200,28 @@ static int view(const char *dir, const char *file, int32_t first, int32_t last, 
   return ZP_EXIT_GOOD;
 }
 
+static int dump(const char *file, int json)
+{
+  zp_error err = {0};
+  if (zp_trace_dump(file, stdout, json, &err) == 0) return ZP_EXIT_GOOD;
+  fflush(stdout);
+  fprintf(stderr, "zeroproof trace: %s\n", err.text);
+  return zp_exit_of(err.status);
+}
+
 int zp_cmd_trace(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
   static const struct argp argp = {
       choices,
       take,
-      "check DIR\nview DIR --out FILE",
+      "check DIR\nview DIR --out FILE\ndump FILE",
       "Judges a recorded run: do all members of a group enter the same operations in the same "
       "order?\v"
-      "DIR has a file rank-N.zpt for each rank, as the recorders write (conformance/TRACE.md). "
+      "DIR has a file rank-N.zpt for each rank, as the recorders write (conformance/TRACE.md), or, "
+      "for check, a Flight Recorder dump of PyTorch for each rank, as pickle or JSON. "
       "check exits with 0 if the traces are consistent, or 1 if not. It names the first rank that "
-      "differs, is missing, or lags behind.",
+      "differs, is missing, or lags behind. dump writes one trace or dump as text.",
       NULL,
       NULL,
       NULL};
@@ -218,5 +229,6 @@ int zp_cmd_trace(int argc, char **argv, const zp_backend *engine)
   const int code = zp_cli_parse(&argp, argc, argv, &a);
   if (code) return code;
   if (strcmp(a.what, "view") == 0) return view(a.dir, a.out, a.first, a.last, a.json);
+  if (strcmp(a.what, "dump") == 0) return dump(a.dir, a.json);
   return check(a.dir, a.json);
 }

@@ -20,7 +20,7 @@ const char *const zp_trace_ops[] = {"?",          "all_reduce", "reduce_scatter"
                                     "all_to_all", "barrier",    "send",           "recv"};
 static const char *const redops[ZP_TRACE_REDOPS] = {
     "?", "", "sum", "prod", "min", "max", "avg", "premul_sum", "band", "bor", "bxor"};
-static const char *const dtypes[ZP_TRACE_DTYPES] = {
+const char *const zp_trace_dtypes[ZP_TRACE_DTYPES] = {
     "?",    "i8",   "u8",      "i32",     "u32",  "i64", "u64", "fp16",      "fp32",
     "fp64", "bf16", "fp8e4m3", "fp8e5m2", "bool", "i16", "u16", "complex64", "complex128"};
 
@@ -39,18 +39,22 @@ static int fill(zp_trace_reader *r)
 {
   if (r->image != NULL) return fill_from_image(r);
   char path[PATH];
-  snprintf(path, sizeof path, "%s/rank-%d.zpt", r->dir, (int)r->rank);
+  if (r->path != NULL) snprintf(path, sizeof path, "%s", r->path);
+  else snprintf(path, sizeof path, "%s/rank-%d.zpt", r->dir, (int)r->rank);
   /* opening a pipe of that name would block until a writer opens it */
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) {
-    if (errno != ENOENT) zp_trace_fail(r->failure, ZP_E_REFUSED, "%s: %m.", path);
+    if (errno != ENOENT || r->path != NULL)
+      zp_trace_fail(r->failure, ZP_E_REFUSED, "%s: %m.", path);
     return -1;
   }
   struct stat about;
   if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode)) {
     close(fd);
     zp_trace_fail(r->failure, ZP_E_REFUSED,
-                  "%s: not a regular file, expected the trace of rank %d.", path, (int)r->rank);
+                  r->path != NULL ? "%s: not a regular file."
+                                  : "%s: not a regular file, expected the trace of rank %d.",
+                  path, (int)r->rank);
   }
   r->bytes = about.st_size;
   const ssize_t n = pread(fd, r->buffer, BUFFER, r->offset);
@@ -106,6 +110,7 @@ static void begin(zp_trace_reader *r)
     }
   }
   const int64_t mine = number(r), world = number(r);
+  if (r->path != NULL && mine >= 0 && mine < ZP_TRACE_WORLD) r->rank = (int32_t)mine;
   if (mine < 0 || world < 0) stop(r, -1);
   else if (mine != r->rank || (world != 0 && world <= r->rank) || world > ZP_TRACE_WORLD)
     stop(r, -2);
@@ -126,6 +131,12 @@ void zp_trace_open_image(zp_trace_reader *r, zp_trace_failure *failure, int32_t 
   begin(r);
 }
 
+void zp_trace_open_file(zp_trace_reader *r, zp_trace_failure *failure, const char *path)
+{
+  *r = (zp_trace_reader){.failure = failure, .dir = "", .rank = -1, .path = path};
+  begin(r);
+}
+
 void zp_trace_close(zp_trace_reader *r)
 {
   free(r->buffer);
@@ -134,6 +145,7 @@ void zp_trace_close(zp_trace_reader *r)
   free(r->phases.at);
   free(r->sites.at);
   free(r->labels.at);
+  free(r->keys.at);
   free(r->text);
   *r = (zp_trace_reader){.state = ZP_TRACE_STOPPED};
 }
@@ -354,5 +366,5 @@ void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap)
              (int)s->root);
   if (s->flags & ZP_TRACE_ANY) snprintf(root, sizeof root, " from any source");
   snprintf(text, cap, "%s%s%s %s %s%s", zp_trace_ops[s->op], s->redop > 1 ? " " : "",
-           s->redop > 1 ? redops[s->redop] : "", count, dtypes[s->dtype], root);
+           s->redop > 1 ? redops[s->redop] : "", count, zp_trace_dtypes[s->dtype], root);
 }

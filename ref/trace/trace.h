@@ -36,7 +36,7 @@ enum { ZP_TRACE_ASYNC = 1, ZP_TRACE_ANY = 2 }; /* flags; ANY: a receive from any
 
 enum { ZP_TRACE_SEND = 10, ZP_TRACE_RECV = 11, ZP_TRACE_OPS = 12 };
 enum { ZP_TRACE_REDOPS = 11, ZP_TRACE_DTYPES = 18 };
-extern const char *const zp_trace_ops[ZP_TRACE_OPS];
+extern const char *const zp_trace_ops[ZP_TRACE_OPS], *const zp_trace_dtypes[ZP_TRACE_DTYPES];
 
 /* The arguments on which the members of a group must agree. */
 typedef struct zp_trace_sig {
@@ -99,7 +99,8 @@ typedef struct zp_trace_exit {
 typedef struct zp_trace_reader {
   zp_trace_failure *failure;
   const char *dir;
-  int32_t rank, world; /* world 0: unknown */
+  int32_t rank, world;  /* world 0: unknown */
+  const char *path;     /* of the file, if it is not in dir; borrowed */
   const uint8_t *image; /* the trace, if it is in memory; borrowed */
   uint8_t *buffer;
   int32_t at, have;
@@ -111,6 +112,7 @@ typedef struct zp_trace_reader {
   int32_t runs_cap;
   int32_t site;                         /* of the next operation without a definition */
   zp_trace_texts phases, sites, labels; /* labels: by the number of their group */
+  zp_trace_texts keys;                  /* of groups, for the caller */
   char *text;
   int64_t text_n, text_cap;
   zp_trace_exit exit;
@@ -122,6 +124,8 @@ void zp_trace_open(zp_trace_reader *r, zp_trace_failure *failure, const char *di
 /* Opens a trace of so many bytes in memory (borrowed). */
 void zp_trace_open_image(zp_trace_reader *r, zp_trace_failure *failure, int32_t rank,
                          const uint8_t *image, int64_t bytes);
+/* Opens the trace of any rank. It fails if the file cannot be read. */
+void zp_trace_open_file(zp_trace_reader *r, zp_trace_failure *failure, const char *path);
 /* Returns 1, or 0 at the end of the trace, for which `state` gives the reason. */
 int zp_trace_next(zp_trace_reader *r, zp_trace_item *item);
 void zp_trace_close(zp_trace_reader *r);
@@ -181,5 +185,9 @@ void zp_trace_verdict_free(zp_trace_verdict *v);
 /* Writes ranks first … last of dir as a Chrome/Perfetto trace. Returns 0, a status as above, or
  * ZP_E_FILE. */
 int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last, zp_error *err);
+
+/* Writes the items of one trace, or the records of one Flight Recorder dump, to `out` as text or
+ * JSON. Returns 0, a status as above, or ZP_E_FILE if the trace is damaged. */
+int zp_trace_dump(const char *name, FILE *out, int json, zp_error *err);
 
 #endif

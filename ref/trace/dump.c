@@ -1,0 +1,295 @@
+/* Writes one trace file, or a Flight Recorder dump, as text or JSON: a line for each item. Memory
+ * does not grow with the records of a trace. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "flight.h"
+
+enum { TEXT = 200, RUNS = 8 };
+
+typedef struct dumper {
+  zp_trace_failure failure;
+  zp_trace_reader reader;
+  zp_flight_file file;
+  zp_flight_dump dump;
+  FILE *out;
+  int json, items;
+  int64_t step, start;
+} dumper;
+
+/* Begins an item of JSON. */
+static void begin(dumper *d, const char *kind)
+{
+  fprintf(d->out, "%s\n {\"item\": \"%s\"", d->items++ ? "," : "", kind);
+}
+
+static void end(dumper *d)
+{
+  fputc('}', d->out);
+}
+
+/* A text has no character that JSON must escape: zp_trace_clean_text. */
+static void string(dumper *d, const char *key, const char *text)
+{
+  if (text[0]) fprintf(d->out, ", \"%s\": \"%s\"", key, text);
+}
+
+static void integer(dumper *d, const char *key, int64_t value)
+{
+  fprintf(d->out, ", \"%s\": %" PRId64, key, value);
+}
+
+static void header(dumper *d, const char *format, int32_t rank, int32_t world)
+{
+  if (d->json) {
+    fprintf(d->out, "{\"schema\": \"zeroproof/trace-dump/1\", \"format\": \"%s\"", format);
+    if (rank >= 0) integer(d, "rank", rank);
+    if (world > 0) integer(d, "world", world);
+    fprintf(d->out, ", \"items\": [");
+  } else {
+    fprintf(d->out, "%s", format);
+    if (rank >= 0) fprintf(d->out, ", rank %d", (int)rank);
+    if (world > 0) fprintf(d->out, " of %d", (int)world);
+    fputc('\n', d->out);
+  }
+}
+
+static void footer(dumper *d, const char *ending, int64_t records)
+{
+  if (d->json) {
+    fprintf(d->out, "\n], \"records\": %" PRId64 ", \"end\": \"%s\"}\n", records, ending);
+  } else {
+    fprintf(d->out, "%" PRId64 " records; %s\n", records, ending);
+  }
+}
+
+/* ---- Operations, as both formats have them --------------------------------------------------- */
+
+typedef struct line {
+  zp_trace_sig sig;
+  const char *group, *phase, *site, *state;
+  int64_t record, step, seq, ns, timeout_ms; /* -1: unknown; ns: since the start */
+} line;
+
+static void print_json(dumper *d, const line *l)
+{
+  char op[TEXT];
+  zp_trace_sig plain = l->sig;
+  plain.count = plain.root = -1;
+  plain.flags = 0;
+  zp_trace_describe(&l->sig, op, sizeof op);
+  begin(d, "operation");
+  integer(d, "record", l->record);
+  if (l->step >= 0) integer(d, "step", l->step);
+  string(d, "group", l->group);
+  if (l->seq >= 0) integer(d, "sequence_number", l->seq);
+  string(d, "op", zp_trace_ops[l->sig.op]);
+  string(d, "text", op);
+  string(d, "dtype", zp_trace_dtypes[l->sig.dtype]);
+  if (l->sig.count >= 0) integer(d, "count", l->sig.count);
+  if (l->sig.root >= 0) integer(d, l->sig.op >= ZP_TRACE_SEND ? "peer" : "root", l->sig.root);
+  fprintf(d->out, ", \"asynchronous\": %s", (l->sig.flags & ZP_TRACE_ASYNC) ? "true" : "false");
+  string(d, "state", l->state);
+  string(d, "phase", l->phase);
+  string(d, "site", l->site);
+  if (l->ns >= 0) integer(d, "ns", l->ns);
+  if (l->timeout_ms >= 0) integer(d, "timeout_ms", l->timeout_ms);
+  end(d);
+}
+
+static void print_text(dumper *d, const line *l)
+{
+  char op[TEXT];
+  zp_trace_describe(&l->sig, op, sizeof op);
+  fprintf(d->out, "record %" PRId64 ": ", l->record);
+  fprintf(d->out, "%s in '%s'", op, l->group);
+  if (l->seq >= 0) fprintf(d->out, " number %" PRId64, l->seq);
+  if (l->state[0]) fprintf(d->out, ", %s", l->state);
+  else if (l->sig.flags & ZP_TRACE_ASYNC) fprintf(d->out, ", asynchronous");
+  if (l->phase[0]) fprintf(d->out, ", %s", l->phase);
+  if (l->site[0]) fprintf(d->out, ", at %s", l->site);
+  if (l->ns >= 0)
+    fprintf(d->out, ", %" PRId64 ".%06" PRId64 " ms", l->ns / 1000000, l->ns % 1000000);
+  fputc('\n', d->out);
+}
+
+static void print(dumper *d, const line *l)
+{
+  if (d->json) print_json(d, l);
+  else print_text(d, l);
+}
+
+/* ---- Traces ---------------------------------------------------------------------------------- */
+
+/* "0-3, 8": the members, or of many the first runs. */
+static void members_text(const zp_trace_item *item, char *text, size_t cap)
+{
+  size_t n = 0;
+  text[0] = 0;
+  for (int32_t i = 0; i < item->runs && n < cap; i++) {
+    const zp_trace_run *run = &item->run[i];
+    const char *comma = i ? ", " : "";
+    const int32_t last = run->first + (run->length - 1) * run->stride;
+    if (i == RUNS) {
+      n += (size_t)snprintf(text + n, cap - n, ", ...");
+      return;
+    }
+    if (run->length == 1) n += (size_t)snprintf(text + n, cap - n, "%s%d", comma, run->first);
+    else if (run->stride == 1)
+      n += (size_t)snprintf(text + n, cap - n, "%s%d-%d", comma, run->first, last);
+    else
+      n += (size_t)snprintf(text + n, cap - n, "%s%d-%d by %d", comma, run->first, last,
+                            run->stride);
+  }
+}
+
+/* The names of groups, for the lines of operations. A later definition replaces an earlier one. */
+static void note_group(dumper *d, const zp_trace_item *item)
+{
+  char members[4 * TEXT];
+  zp_trace_keep_text(&d->reader, &d->reader.keys, item->number, item->name);
+  members_text(item, members, sizeof members);
+  if (d->json) {
+    begin(d, "group");
+    integer(d, "id", item->number);
+    string(d, "key", item->name);
+    if (item->size > 0) integer(d, "size", item->size);
+    if (item->place >= 0) integer(d, "group_rank", item->place);
+    string(d, "members", members);
+    end(d);
+    return;
+  }
+  fprintf(d->out, "group %" PRId64 ": '%s'", item->number, item->name);
+  if (item->size > 0) fprintf(d->out, ", %d ranks", (int)item->size);
+  if (members[0]) fprintf(d->out, " (%s)", members);
+  if (item->place >= 0) fprintf(d->out, ", group rank %d", (int)item->place);
+  fputc('\n', d->out);
+}
+
+static void operation(dumper *d, const zp_trace_def *op)
+{
+  const zp_trace_reader *r = &d->reader;
+  const char *label = zp_trace_text(r, &r->labels, op->group),
+             *key = zp_trace_text(r, &r->keys, op->group);
+  print(d, &(line){.sig = op->sig,
+                   .group = label[0] ? label : key,
+                   .phase = op->phase > 0 ? zp_trace_text(r, &r->phases, op->phase) : "",
+                   .site = op->site > 0 ? zp_trace_text(r, &r->sites, op->site) : "",
+                   .state = "",
+                   .record = r->records - 1,
+                   .step = d->step,
+                   .seq = -1,
+                   .ns = r->ns > 0 ? r->ns : -1,
+                   .timeout_ms = -1});
+}
+
+/* An item that is no operation and no group: its name and number. */
+static void other(dumper *d, const zp_trace_item *item)
+{
+  const int64_t of = d->reader.records - item->number;
+  const char *name = item->kind == ZP_TRACE_STEP       ? "step"
+                     : item->kind == ZP_TRACE_WAIT     ? "wait"
+                     : item->kind == ZP_TRACE_SOURCE   ? "source"
+                     : item->kind == ZP_TRACE_CALL     ? "call"
+                     : item->kind == ZP_TRACE_CALL_END ? "call_end"
+                                                       : NULL;
+  if (name == NULL) return; /* a phase, or the end mark */
+  if (item->kind == ZP_TRACE_STEP) d->step = item->number;
+  if (d->json) {
+    begin(d, name);
+    if (item->kind == ZP_TRACE_STEP) integer(d, "step", item->number);
+    if (item->kind == ZP_TRACE_WAIT || item->kind == ZP_TRACE_SOURCE) integer(d, "record", of);
+    if (item->kind == ZP_TRACE_SOURCE) integer(d, "peer", item->source);
+    end(d);
+  } else if (item->kind == ZP_TRACE_STEP) {
+    fprintf(d->out, "step %" PRId64 "\n", item->number);
+  } else if (item->kind == ZP_TRACE_WAIT) {
+    fprintf(d->out, "wait for record %" PRId64 "\n", of);
+  } else if (item->kind == ZP_TRACE_SOURCE) {
+    fprintf(d->out, "record %" PRId64 " received from group rank %d\n", of, (int)item->source);
+  } else {
+    fprintf(d->out, "a grouped call %s\n", item->kind == ZP_TRACE_CALL ? "begins" : "ends");
+  }
+}
+
+static void ending(dumper *d, const char *name, zp_error *err)
+{
+  const zp_trace_reader *r = &d->reader;
+  char text[TEXT] = "the file ends without an end mark";
+  if (r->state == ZP_TRACE_ENDED) snprintf(text, sizeof text, "the rank has completed");
+  if (r->exit.how == ZP_TRACE_STATUS || r->exit.how == ZP_TRACE_EXCEPTION)
+    snprintf(text, sizeof text, "the rank ended with %s%s%sexit status %d",
+             r->exit.how == ZP_TRACE_EXCEPTION ? "an exception " : "", r->exit.reason,
+             r->exit.how == ZP_TRACE_EXCEPTION ? ", " : "", (int)r->exit.status);
+  const int64_t at = r->offset - r->have + r->at;
+  if (r->state == ZP_TRACE_DAMAGED)
+    snprintf(text, sizeof text, "the trace is damaged near byte %" PRId64, at);
+  footer(d, text, r->records);
+  if (r->state == ZP_TRACE_DAMAGED)
+    zp_fail(err, ZP_E_FILE, -1, "%s: damaged near byte %" PRId64 ": the rest is not shown.", name,
+            at);
+}
+
+static void dump_trace(dumper *d, const char *name, zp_error *err)
+{
+  zp_trace_item item;
+  header(d, "zeroproof trace", d->reader.rank, d->reader.world);
+  while (zp_trace_next(&d->reader, &item)) {
+    if (item.kind == ZP_TRACE_OP) operation(d, item.op);
+    else if (item.kind == ZP_TRACE_GROUP) note_group(d, &item);
+    else other(d, &item);
+  }
+  ending(d, name, err);
+}
+
+/* ---- Flight Recorder dumps ------------------------------------------------------------------- */
+
+static void dump_flight(dumper *d, const char *name)
+{
+  zp_flight_read(&d->file, &d->failure, name);
+  zp_flight_extract(&d->dump, &d->file);
+  header(d, "PyTorch Flight Recorder dump", -1, 0);
+  for (int32_t i = 0; i < d->dump.entries; i++) {
+    const zp_flight_entry *e = &d->dump.entry[i];
+    const zp_flight_group *g = &d->dump.group[e->group];
+    if (i == 0) d->start = e->ns;
+    print(d, &(line){.sig = {e->count, e->root, e->op, 0, e->dtype, ZP_TRACE_ASYNC},
+                     .group = g->label[0] ? g->label : g->name,
+                     .phase = "",
+                     .site = e->site >= 0 ? d->dump.site[e->site] : "",
+                     .state = (e->flags & ZP_FLIGHT_COMPLETED) ? "completed"
+                              : (e->flags & ZP_FLIGHT_STARTED) ? "started"
+                              : (e->flags & ZP_FLIGHT_RETIRED) ? "retired"
+                                                               : "scheduled",
+                     .record = e->record,
+                     .step = -1,
+                     .seq = e->seq,
+                     .ns = e->ns > 0 && e->ns >= d->start ? e->ns - d->start : -1,
+                     .timeout_ms = e->timeout_ms});
+  }
+  footer(d, d->dump.lost ? "earlier records were overwritten" : "no record was overwritten",
+         d->dump.entries);
+}
+
+int zp_trace_dump(const char *name, FILE *out, int json, zp_error *err)
+{
+  dumper d = {.out = out, .json = json, .step = -1};
+  if (setjmp(d.failure.leave) == 0) {
+    if (zp_flight_like(name) == 1) {
+      dump_flight(&d, name);
+    } else {
+      zp_trace_open_file(&d.reader, &d.failure, name);
+      if (d.reader.state != ZP_TRACE_READING)
+        zp_fail(err, ZP_E_REFUSED, -1,
+                "%s: neither a trace of zeroproof nor a Flight Recorder dump.", name);
+      else dump_trace(&d, name, err);
+    }
+  }
+  zp_trace_close(&d.reader);
+  zp_flight_dump_free(&d.dump);
+  zp_flight_free(&d.file);
+  if (d.failure.err.status != 0) zp_fail(err, d.failure.err.status, -1, "%s", d.failure.err.text);
+  return err->status;
+}
