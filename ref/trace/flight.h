@@ -88,6 +88,7 @@ typedef struct zp_flight_group {
   int32_t common;           /* the group of the run */
   int64_t first, last;      /* sequence numbers of the last ones without a gap; 0: no collective */
   int64_t first_p2p;        /* 0: no send or receive */
+  int64_t last_record;      /* 1 + the last collective among the judged records; 0: none */
 } zp_flight_group;
 
 typedef struct zp_flight_dump {

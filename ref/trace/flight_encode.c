@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "flight.h"
 
 static void put_bytes(zp_flight *f, const void *bytes, size_t n)
@@ -118,25 +120,58 @@ static int is_judged(const zp_flight *f, const zp_flight_dump *d, const zp_fligh
   return e->seq >= c->start && e->seq <= c->end && e->seq >= d->group[e->group].first;
 }
 
-static void put_entry(zp_flight *f, int32_t rank, const zp_flight_entry *e)
+typedef struct defined {
+  zp_trace_sig sig;
+  int32_t group, site; /* group 0: not defined */
+} defined;
+
+/* Operations that are alike share a definition; one whose number is in use replaces the other. */
+static void put_entry(zp_flight *f, int32_t rank, const zp_flight_entry *e, defined *all)
 {
-  const int64_t root = e->op >= ZP_TRACE_SEND ? peer_of(f, rank, e) : -1;
-  put(f, ZP_TRACE_OP);
-  put(f, e->op);
-  put(f, 0); /* the reduction is unknown */
-  put(f, e->dtype);
-  put(f, e->count + 1);
-  put(f, e->group + 1);
-  put(f, root + 1);
-  put(f, ZP_TRACE_ASYNC);
-  put(f, 0);
+  defined d;
+  memset(&d, 0, sizeof d); /* the padding is hashed and compared too */
+  d.sig.count = e->count;
+  d.sig.root = e->op >= ZP_TRACE_SEND ? peer_of(f, rank, e) : -1;
+  d.sig.op = e->op;
+  d.sig.dtype = e->dtype;
+  d.sig.flags = ZP_TRACE_ASYNC;
+  d.group = e->group + 1;
+  d.site = e->site + 1;
+  const int64_t id = (int64_t)(XXH3_64bits(&d, sizeof d) % ZP_TRACE_DEFS);
+  if (memcmp(&all[id], &d, sizeof d) != 0) {
+    all[id] = d;
+    put_extension(f, ZP_TRACE_AT_SITE, d.site, "");
+    put(f, ZP_TRACE_DEF);
+    put(f, id);
+    put(f, d.sig.op);
+    put(f, d.sig.redop); /* unknown */
+    put(f, d.sig.dtype);
+    put(f, d.sig.count + 1);
+    put(f, d.group);
+    put(f, d.sig.root + 1);
+    put(f, d.sig.flags);
+    put(f, 0);
+  }
+  put(f, ZP_TRACE_FIRST_DEF + id);
+}
+
+/* After its records, a rank counts as waiting for the last operation of each group. It ends the wait
+ * at once unless a member never entered that operation. */
+static void put_waits(zp_flight *f, const zp_flight_dump *d, int64_t records)
+{
+  for (int32_t i = 0; i < d->groups; i++)
+    if (d->group[i].last_record > 0) {
+      put(f, ZP_TRACE_WAIT);
+      put(f, records + 1 - d->group[i].last_record);
+    }
 }
 
 void zp_flight_encode(zp_flight *f, int32_t rank)
 {
-  const zp_flight_dump *d = &f->dump[rank];
+  zp_flight_dump *d = &f->dump[rank];
+  int64_t records = 0;
   int64_t ns = 0;
-  int32_t site = -1;
+  defined all[ZP_TRACE_DEFS] = {0};
   f->out_n = 0;
   put_bytes(f, ZP_TRACE_MAGIC, 8);
   put(f, rank);
@@ -149,15 +184,16 @@ void zp_flight_encode(zp_flight *f, int32_t rank)
   for (int32_t i = 0; i < d->entries; i++) {
     const zp_flight_entry *e = &d->entry[i];
     if (!is_judged(f, d, e)) continue;
-    if (e->site != site) put_extension(f, ZP_TRACE_AT_SITE, e->site + 1, "");
-    site = e->site;
     if (e->ns > ns) {
       put(f, ZP_TRACE_TIME);
       put(f, e->ns - ns);
       ns = e->ns;
     }
-    put_entry(f, rank, e);
+    put_entry(f, rank, e, all);
+    records++;
+    if (!(e->flags & ZP_FLIGHT_P2P)) d->group[e->group].last_record = records;
   }
+  put_waits(f, d, records);
   f->image[rank] = zp_trace_grow(f->failure, NULL, 0, (size_t)f->out_n, 1);
   memcpy(f->image[rank], f->out, (size_t)f->out_n);
   f->size[rank] = f->out_n;
