@@ -228,8 +228,8 @@ static void ending(dumper *d, const char *name, zp_error *err)
     snprintf(text, sizeof text, "the trace is damaged near byte %" PRId64, at);
   footer(d, text, r->records);
   if (r->state == ZP_TRACE_DAMAGED)
-    zp_fail(err, ZP_E_FILE, -1, "%s: damaged near byte %" PRId64 ": the rest is not shown.", name,
-            at);
+    zp_fail(err, ZP_E_REFUSED, -1, "%s: damaged near byte %" PRId64 ": the rest is not shown.",
+            name, at);
 }
 
 static void dump_trace(dumper *d, const char *name, zp_error *err)

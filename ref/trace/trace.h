@@ -187,7 +187,7 @@ void zp_trace_verdict_free(zp_trace_verdict *v);
 int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last, zp_error *err);
 
 /* Writes the items of one trace, or the records of one Flight Recorder dump, to `out` as text or
- * JSON. Returns 0, a status as above, or ZP_E_FILE if the trace is damaged. */
+ * JSON. Returns 0 or a status as above; ZP_E_REFUSED also if the trace is damaged. */
 int zp_trace_dump(const char *name, FILE *out, int json, zp_error *err);
 
 #endif

@@ -1,0 +1,93 @@
+#!/bin/sh
+# zeroproof trace check and dump on Flight Recorder dumps: those of tests/fixtures/flight, which
+# gloo made, and others in the form of NCCL's.
+# inputs: build/zeroproof tests/fixtures/lib.sh tests/fixtures/flight/* tests/ref/trace/flight_dumps.py
+cd "$(dirname "$0")/../../.." || exit 3
+. tests/fixtures/lib.sh
+made=tests/fixtures/flight
+
+expect 0 '^24 records of 2 ranks: consistent$' a_clean_run_is_consistent trace check $made/clean
+expect 0 '^24 records of 2 ranks: consistent$' a_clean_run_in_json_is_consistent \
+  trace check $made/json
+expect 0 '^24 records of 4 ranks: consistent$' groups_with_one_description_are_apart \
+  trace check $made/groups
+expect 0 '^4 records of 2 ranks: consistent$' gloo_records_no_send_and_receive \
+  trace check $made/p2p
+expect 1 "^rank 2 skipped all_reduce of 4 fp32 \(make.py:[0-9]+\) in 'default_pg'" \
+  a_skipped_collective_is_named_with_its_line trace check $made/skip
+expect 1 "^rank 1 stopped in its own code after 1 record; ranks 0, 2 wait for it in all_reduce of 4 fp32 \(make.py:[0-9]+\)" \
+  a_rank_that_stops_is_named trace check $made/hang
+expect 1 '^rank 1 entered broadcast of 6 fp32 \(make.py:[0-9]+\).* another count than ranks 0, 2' \
+  another_count_is_named trace check $made/count
+expect 0 "^warning: the operations of group 'default_pg' before sequence number 7 are unknown and not judged: the dump of rank 0 begins there" \
+  what_the_ring_has_lost_is_unknown trace check $made/lost
+json a_lost_prefix_is_no_error '.good and .records == 16 and
+  ([.findings[] | .kind] | unique) == ["unknown"] and .findings[0].ranks == [0]' \
+  trace check $made/lost --json
+
+# A rank that has lost its prefix can still be the one that is missing.
+mkdir "$tmp/late" "$tmp/runs" "$tmp/hostile"
+cp $made/lost/nccl_trace_rank_* "$tmp/late/" && cp $made/hang/nccl_trace_rank_1 "$tmp/late/"
+expect 1 '^rank 1 ' a_rank_before_the_common_numbers_is_missing trace check "$tmp/late"
+
+python3 -B tests/ref/trace/flight_dumps.py write "$tmp/runs"
+expect 0 'after sequence number 2 are not judged: the dump of rank 1 was made before number 3 was complete' \
+  an_older_dump_is_no_missing_rank trace check "$tmp/runs/older"
+expect 1 'rank 1 stopped in its own code after 1 record; rank 0 waits for it in .*\(train.py:12\)' \
+  without_completion_the_rank_is_missing trace check "$tmp/runs/waiting"
+expect 0 '^4 records of 2 ranks: consistent$' sends_match_receives trace check "$tmp/runs/p2p"
+expect 1 'recv.* 5 fp32' counts_of_send_and_receive_must_agree trace check "$tmp/runs/p2p_count"
+expect 0 '^warning: 6 records are not judged' sends_without_their_first_ones_are_not_judged \
+  trace check "$tmp/runs/p2p_lost"
+expect 0 "^warning: the operations of group 'default_pg' are unknown .* rank 1 has overwritten all" \
+  a_group_that_the_ring_has_lost_is_unknown trace check "$tmp/runs/all_lost"
+expect 0 'before sequence number 3 are unknown' a_gap_in_the_numbers_is_unknown \
+  trace check "$tmp/runs/gap"
+expect 0 '^warning: 1 entries are not judged: their operation is not known' \
+  an_unknown_operation_is_reported trace check "$tmp/runs/other_op"
+expect 1 'rank 2 has no dump' a_rank_without_a_dump_is_named trace check "$tmp/runs/no_dump"
+expect 1 'recorded no operation' empty_dumps_are_no_good_run trace check "$tmp/runs/empty"
+
+cp $made/json/nccl_trace_rank_0.json "$tmp/late/"
+expect 2 'rank 0 has two dumps' two_dumps_of_a_rank_are_refused trace check "$tmp/late"
+mkdir "$tmp/two" && cp $made/clean/nccl_trace_rank_0 "$tmp/two/a_0" &&
+  cp $made/clean/nccl_trace_rank_1 "$tmp/two/b_1"
+expect 2 'different prefixes' two_runs_in_a_folder_are_refused trace check "$tmp/two"
+cp $made/clean/nccl_trace_rank_0 "$tmp/two/a_999999"
+rm "$tmp/two/b_1"
+expect 2 'rank in the file name is too large' a_rank_that_is_too_large_is_refused \
+  trace check "$tmp/two"
+
+expect 0 "^record 2: all_reduce 4 fp32 in 'default_pg' number 3, retired, at make.py:[0-9]+" \
+  a_dump_is_printed trace dump $made/hang/../lost/nccl_trace_rank_1
+json a_dump_is_printed_as_json '.schema == "zeroproof/trace-dump/1" and .records == 12 and
+  .items[1].op == "broadcast" and .items[1].sequence_number == 2 and .items[1].count == 4 and
+  .items[10].dtype == "bf16" and .items[0].timeout_ms == 5000' \
+  trace dump $made/json/nccl_trace_rank_1.json --json
+# of a trace: a group of two ranks, a definition, step 5, a wait, and the end mark
+printf 'ZPTRACE\001\000\002\001\001\001g\002\000\001\000\002\002\002\000\001\002\010\005\001\000\001\000\004\005\020\005\001\011' >"$tmp/any.zpt"
+expect 0 "^record 0: all_reduce sum 4 fp32 in 'g', asynchronous" a_trace_is_printed \
+  trace dump "$tmp/any.zpt"
+json a_trace_is_printed_as_json '.rank == 0 and .world == 2 and .items[0].members == "0-1" and
+  .items[1] == {item: "step", step: 5} and .items[2].step == 5 and
+  .items[3] == {item: "wait", record: 0} and .end == "the rank has completed"' \
+  trace dump "$tmp/any.zpt" --json
+printf '\377\377\377' >>"$tmp/any.zpt"
+head -c 30 "$tmp/any.zpt" >"$tmp/cut.zpt"
+expect 0 'ends without an end mark' a_truncated_trace_is_printed trace dump "$tmp/cut.zpt"
+printf '\015' >>"$tmp/cut.zpt"
+expect 2 'damaged near byte' a_damaged_trace_is_reported trace dump "$tmp/cut.zpt"
+expect 2 'neither a trace' another_file_is_refused trace dump tests/fixtures/lib.sh
+expect 2 'No such file' a_missing_file_is_refused trace dump "$tmp/none"
+expect 2 'regular file' a_folder_is_refused trace dump "$tmp"
+# a pipe that is closed early, as by head: no message
+"$zp" trace dump $made/clean/nccl_trace_rank_0 2>"$tmp/err" | head -n 1 >"$tmp/out"
+[ ! -s "$tmp/err" ] && [ "$(wc -l <"$tmp/out")" = 1 ]
+verdict $? a_closed_pipe_is_no_error "$(cat "$tmp/err")"
+
+limited python3 -B tests/ref/trace/flight_dumps.py hostile "$zp" $made/clean/nccl_trace_rank_0 \
+  "$tmp/hostile" >"$tmp/hostile.out" 2>&1
+code=$?
+cat "$tmp/hostile.out"
+[ $code -eq 0 ] && ! grep -q '^not ok' "$tmp/hostile.out" || bad=1
+finish
