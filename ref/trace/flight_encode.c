@@ -85,7 +85,7 @@ static void put_group(zp_flight *f, int32_t id, const zp_flight_common *c, int32
   if (c->label[0]) put_extension(f, ZP_TRACE_LABEL, id, c->label);
 }
 
-static int32_t place_of(const zp_flight_common *c, int32_t rank)
+static int32_t position_of(const zp_flight_common *c, int32_t rank)
 {
   for (int32_t i = 0; i < c->members; i++)
     if (c->member[i] == rank) return i;
@@ -178,7 +178,7 @@ void zp_flight_encode(zp_flight *f, int32_t rank)
   put(f, f->world);
   for (int32_t i = 0; i < d->groups; i++) {
     const zp_flight_common *c = &f->group[d->group[i].common];
-    put_group(f, i + 1, c, place_of(c, rank));
+    put_group(f, i + 1, c, position_of(c, rank));
   }
   for (int32_t i = 0; i < d->sites; i++) put_extension(f, ZP_TRACE_SITE, i + 1, d->site[i]);
   for (int32_t i = 0; i < d->entries; i++) {
