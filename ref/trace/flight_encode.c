@@ -155,8 +155,8 @@ static void put_entry(zp_flight *f, int32_t rank, const zp_flight_entry *e, defi
   put(f, ZP_TRACE_FIRST_DEF + id);
 }
 
-/* After its records, a rank counts as waiting for the last operation of each group. It ends the wait
- * at once unless a member never entered that operation. */
+/* After its records, a rank counts as waiting for the last operation of each group. It ends the
+ * wait at once unless a member never entered that operation. */
 static void put_waits(zp_flight *f, const zp_flight_dump *d, int64_t records)
 {
   for (int32_t i = 0; i < d->groups; i++)

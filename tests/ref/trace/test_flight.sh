@@ -1,7 +1,7 @@
 #!/bin/sh
 # zeroproof trace check and dump on Flight Recorder dumps: those of tests/fixtures/flight, which
 # gloo made, and others in the form of NCCL's.
-# inputs: build/zeroproof tests/fixtures/lib.sh tests/fixtures/flight/*
+# inputs: build/zeroproof tests/fixtures/lib.sh tests/fixtures/flight
 # inputs: tests/ref/trace/flight_dumps.py
 cd "$(dirname "$0")/../../.." || exit 3
 . tests/fixtures/lib.sh
