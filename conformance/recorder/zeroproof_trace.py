@@ -76,14 +76,17 @@ ENTERED = {
     "recv_": ("recv", lambda a: total(a["tensors"])),
     "recv_any_source_": ("recv", lambda a: total(a["tensors"])),
 }
-REDUCING = (
-    "allreduce",
-    "allreduce_coalesced",
-    "reduce",
-    "reduce_scatter",
-    "_reduce_scatter_base",
-    "reduce_scatter_tensor_coalesced",
-)
+# the methods of ProcessGroup that issue them
+METHODS = [
+    *(name.rstrip("_") for name in ENTERED if name != "recv_any_source_"),
+    "recv_anysource",
+    "all_gather_single",
+    "all_gather_single_coalesced",
+    "all_to_all_single",
+    "reduce_scatter_single",
+    "reduce_scatter_single_coalesced",
+]
+WORKS = 4096  # works that are kept before those that are gone are forgotten
 TENSORS = (
     "tensors",
     "input_tensors",
@@ -98,9 +101,10 @@ TENSORS = (
 
 class Hint(threading.local):
     """What a thread's call in progress knows: the reduction; the grouped call; the number of the
-    last operation."""
+    last operation, and whether it is asynchronous."""
 
     redop = batch = number = None
+    later = False
 
 
 class Recorder:
@@ -111,8 +115,7 @@ class Recorder:
 
         self.torch, self.dist, self.c10d = torch, dist, distributed_c10d
         self.hint, self.ending, self.dtypes = Hint(), Ending(), {}
-        # id of a work -> (work, operation number, file), for receives from any source
-        self.receiving = {}
+        self.works = {}  # id of a work -> (reference to it, number of its operation, later, file)
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
         self.in_backward = getattr(torch._C, "_current_graph_task_id", lambda: -1)
         self.begin(folder, depth, redact)
@@ -121,6 +124,7 @@ class Recorder:
         """A new trace in folder."""
         self.folder, self.depth, self.redact = folder, depth, redact
         self.file, self.sites, self.keys, self.closed = None, None, {}, False
+        self.any_source = set()  # numbers of receives from any source without a recorded source
         self.user_phase, self.user_steps, self.step_before = "", False, None
         # steps that optimizers ended, None before the first phase; and how many each of them took
         self.steps, self.taken = None, weakref.WeakKeyDictionary()
@@ -130,15 +134,11 @@ class Recorder:
         self.library = self.torch.library.Library("c10d", "IMPL")
         for name in self.names:
             self.library.impl(name, self.kernel(name), "BackendSelect")
-        for name in REDUCING:
-            if hasattr(self.dist.ProcessGroup, name):
-                setattr(
-                    self.dist.ProcessGroup,
-                    name,
-                    self.with_operator(getattr(self.dist.ProcessGroup, name)),
-                )
-        self.dist.ProcessGroup.recv_anysource = self.from_any(self.dist.ProcessGroup.recv_anysource)
-        self.dist.Work.wait = self.with_source(self.dist.Work.wait)
+        kind = self.dist.ProcessGroup
+        for name in METHODS:
+            if hasattr(kind, name):
+                setattr(kind, name, self.with_work(getattr(kind, name), "reduce" in name))
+        self.dist.Work.wait = self.with_wait(self.dist.Work.wait)
         atexit.register(self.close, at_exit=True)
         os.register_at_fork(after_in_child=self.forked)
         return self.hook()
@@ -208,6 +208,7 @@ class Recorder:
             redop = hint.redop or "unknown"
         site, phase, kinds = self.position(sys._getframe(1))
         later = arguments.get("async_op", True) if has_async_flag else BLOCKING not in kinds
+        hint.later = bool(later)
         batch = hint.batch
         if batch is not None:
             self.batch_goes_on(batch, BATCH in kinds and op in ("send", "recv"))
@@ -218,11 +219,13 @@ class Recorder:
             "unknown" if tensor is None or op == "barrier" else self.dtype(tensor.dtype),
             count(arguments),
             root,
-            bool(later),
+            hint.later,
             name == "recv_any_source_",
             site,
             phase,
         )
+        if name == "recv_any_source_":
+            self.any_source.add(hint.number)
         if batch is not None:
             self.batch_has(batch)
 
@@ -332,42 +335,57 @@ class Recorder:
             self.file.mark(CALL_END)
         batch.open, self.hint.batch = False, None
 
-    def with_operator(self, real):
-        """Notes the reduction, which the dispatcher receives as an opaque object."""
+    def with_work(self, real, reduces):
+        """Notes the reduction, which the dispatcher receives as an opaque object, and which
+        operation the work belongs to."""
+        hint = self.hint
 
         @functools.wraps(real)
         def call(*args, **kwargs):
-            for value in (*args, *kwargs.values()):
-                value = getattr(value, "reduceOp", value)
-                if isinstance(value, (self.dist.ReduceOp, self.dist.ReduceOp.RedOpType)):
-                    self.hint.redop = self.operator(value)
+            hint.number = None
+            if reduces:
+                for value in (*args, *kwargs.values()):
+                    value = getattr(value, "reduceOp", value)
+                    if isinstance(value, (self.dist.ReduceOp, self.dist.ReduceOp.RedOpType)):
+                        hint.redop = self.operator(value)
             try:
-                return real(*args, **kwargs)
+                work = real(*args, **kwargs)
             finally:
-                self.hint.redop = None
-
-        return call
-
-    def from_any(self, real):
-        """Keeps the work, which knows the source after its wait()."""
-
-        @functools.wraps(real)
-        def call(*args, **kwargs):
-            self.hint.number = None
-            work = real(*args, **kwargs)
-            if self.hint.number is not None:
-                self.receiving[id(work)] = work, self.hint.number, self.file
+                hint.redop = None
+            if hint.number is not None:
+                self.entered(work)
             return work
 
         return call
 
-    def with_source(self, real):
+    def entered(self, work):
+        """The thread's last operation has returned this work, or None."""
+        hint = self.hint
+        if work is None:
+            if not hint.later:
+                self.file.returned(hint.number)
+            return
+        if len(self.works) >= WORKS:  # most were never awaited, or by C++
+            self.works = {k: v for k, v in list(self.works.items()) if v[0]() is not None}
+        self.works[id(work)] = weakref.ref(work), hint.number, hint.later, self.file
+
+    def with_wait(self, real):
+        """Records when the program waits for an asynchronous operation, when it has waited, and
+        from where a receive from any source has received."""
+
         @functools.wraps(real)
         def wait(work, *args, **kwargs):
+            known = self.works.pop(id(work), None)
+            if known is None or known[0]() is not work or known[3] is not self.file:
+                return real(work, *args, **kwargs)
+            _, number_of_operation, later, file = known
+            if later and self.records():
+                file.wait(number_of_operation)
             done = real(work, *args, **kwargs)
-            if self.receiving and id(work) in self.receiving:
-                _, number_of_operation, file = self.receiving.pop(id(work))
-                if self.records() and file is self.file:
+            if self.records():
+                file.returned(number_of_operation)
+                if number_of_operation in self.any_source:
+                    self.any_source.discard(number_of_operation)
                     file.source(number_of_operation, work._source_rank())
             return done
 

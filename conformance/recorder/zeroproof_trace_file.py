@@ -10,6 +10,7 @@ import time
 GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, EXTENSION = range(1, 13)
 FIRST_DEF, DEFS = 16, 1024
 SITE, AT_SITE, EXIT, LABEL = range(1, 5)  # kinds of extensions
+RETURN = 16  # also a kind of extensions
 SITES = 1 << 16  # readers show the texts of this many call sites
 OPS = (
     "",
@@ -112,6 +113,7 @@ class TraceFile:
         self.rank, self.groups, self.phases, self.sites = rank, {}, {"": 0}, {"": 0}
         self.defs = {}  # the arguments of operation() -> the bytes of the record
         self.count, self.last, self.now_in, self.at = 0, None, 0, 0
+        self.pending = b""  # is written with the next item
         self.lock, self.fd = threading.RLock(), None
         try:
             os.makedirs(folder, exist_ok=True)
@@ -127,6 +129,8 @@ class TraceFile:
         self.put(b"ZPTRACE\1" + numbers(rank, world))
 
     def put(self, raw):
+        if self.pending:
+            raw, self.pending = self.pending + raw, b""
         try:
             while raw and self.fd is not None:
                 raw = raw[os.write(self.fd, raw) :]
@@ -212,13 +216,18 @@ class TraceFile:
         what = (op, redop, dtype, count, group, root, later, any_source, site, phase)
         with self.lock:
             raw = self.defs.get(what) or self.define(what)
-            now = time.monotonic_ns()
-            if self.last is None or now - self.last > 1000:
-                raw = stamp(now - (self.last or 0)) + raw
-                self.last = now
-            self.put(raw)
+            self.put(self.now() + raw)
             self.count += 1
             return self.count - 1
+
+    def now(self):
+        """A time item, unless the last one is less than a microsecond old."""
+        now = time.monotonic_ns()
+        if self.last is not None and now - self.last <= 1000:
+            return b""
+        raw = stamp(now - (self.last or 0))
+        self.last = now
+        return raw
 
     def define(self, what):
         """The bytes of an operation that has no definition yet, and its definition, if there is
@@ -247,6 +256,17 @@ class TraceFile:
         """Records the source of a receive from any source."""
         with self.lock:
             self.put(numbers(SOURCE, self.count - number_of_operation, group_rank + 1))
+
+    def wait(self, number_of_operation):
+        """Records that the rank begins to wait for an asynchronous operation."""
+        with self.lock:
+            self.put(self.now() + numbers(WAIT, self.count - number_of_operation))
+
+    def returned(self, number_of_operation):
+        """Records that an operation, or the wait for it, has returned. This is written together
+        with the next item, which saves a call."""
+        with self.lock:
+            self.pending += self.now() + extension(RETURN, self.count - number_of_operation)
 
     def mark(self, *values):
         with self.lock:

@@ -214,8 +214,51 @@ static int end_is_normal(const explain *x, const edit *e)
   return 0;
 }
 
+/* Whether a rank entered an operation earlier, with the same arguments at the same call site. */
+static int is_familiar(const explain *x, int32_t rank, const event *e, int32_t at)
+{
+  const player *p = &x->j->p[rank];
+  const track *t = &x->track[rank];
+  const uint64_t symbol = zp_explain_event_symbol(x, e);
+  const int64_t kept = p->past_n < p->past_cap ? p->past_n : p->past_cap;
+  for (int32_t i = t->head; i < at; i++)
+    if (t->event[i].site == e->site && zp_explain_event_symbol(x, &t->event[i]) == symbol) return 1;
+  /* of the head of the window, which is also the end of the past, only what precedes the event */
+  int64_t later = at < t->head ? p->reader.records - e->at.record : 0;
+  for (int64_t i = p->past_n; i-- > p->past_n - kept;) {
+    const int32_t link = p->past[i & (p->past_cap - 1)];
+    if (link == ZP_TRACE_PAST_STEP || later-- > 0 || past_symbol(p, link) != symbol) continue;
+    if (strcmp(zp_trace_text(&p->reader, &p->reader.sites, p->known[link].site), e->site) == 0)
+      return 1;
+  }
+  return 0;
+}
+
+/* Whether a rank that entered other arguments than the rest was at another line of the program,
+ * where it enters these arguments as before. It made another call than the rest, and no wrong one.
+ */
+static int is_another_call(const explain *x, const edit *e)
+{
+  const event *mine = &x->track[e->rank].event[e->at];
+  const team *t = &x->team[x->match[e->match].team];
+  int32_t differ = 0;
+  if (mine->site == NULL || mine->site[0] == 0) return 0;
+  for (int32_t q = 0; q < t->size && differ < OTHERS; q++) {
+    const int32_t r = t->rank[q];
+    if (r < 0 || r == e->rank || !zp_explain_entered(x, e->match, q)) continue;
+    const int32_t i = zp_explain_event_in(x, r, e->match);
+    if (i < 0 || !zp_trace_same(&x->track[r].event[i].sig, &e->what.sig)) continue;
+    const char *site = x->track[r].event[i].site;
+    if (site == NULL || site[0] == 0 || strcmp(site, mine->site) == 0) return 0;
+    differ++;
+  }
+  return differ > 0 && is_familiar(x, e->rank, mine, e->at);
+}
+
 int32_t zp_explain_support(explain *x, edit *e)
 {
+  const int32_t other_call =
+      (e->kind == EDIT_REPLACE || e->kind == EDIT_REPLACE_ALL) && is_another_call(x, e) ? 64 : 0;
   const uint64_t own = (uint64_t)UINT32_MAX << 32;
   int64_t head;
   change c = {.e = e, .n = sequence(x, e->rank, 0, &head), .moved = -1};
@@ -235,5 +278,5 @@ int32_t zp_explain_support(explain *x, edit *e)
     most = support;
     if (k > 0) e->before = event_at(x, e->rank, c.at, head);
   }
-  return most == INT32_MIN ? 0 : most;
+  return (most == INT32_MIN ? 0 : most) - other_call;
 }

@@ -1,0 +1,52 @@
+#!/bin/sh
+# The three broken programs of python/examples: the first line of `trace check` explains each of
+# them, and nothing is found once the bug is removed.
+# inputs: build/libzeroproof.so.* build/zeroproof ref/num/exact.h tests/fixtures/lib.sh
+# inputs: tests/python/lib.sh python conformance/locks conformance/judge conformance/recorder
+# inputs: @venv:torch-2.13.0
+cd "$(dirname "$0")/../.." || exit 3
+. tests/python/lib.sh
+export GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
+
+# broken NAME RANKS FIX STATUS FIRST: the first line is FIRST; with FIX, a command of sed, the
+# program completes. STATUS: whether torchrun fails. A program that hangs is ended by the time limit
+# of its process group.
+broken() {
+  program=$1
+  for edit in '' "$3"; do
+    mkdir -p "$tmp/$program"
+    sed "$edit" "python/examples/$program.py" >"$tmp/$program/$program.py"
+    rm -rf "$tmp/run"
+    (cd "$tmp/$program" && exec timeout 900 "$python" -W ignore -m torch.distributed.run \
+      --nproc-per-node "$2" --rdzv-backend c10d --rdzv-endpoint localhost:0 \
+      -m zeroproof.trace --out "$tmp/run" -- "$program.py") >"$tmp/log" 2>&1
+    status=$?
+    if [ -n "$edit" ]; then
+      cmp -s "$tmp/$program/$program.py" "python/examples/$program.py"
+      verdict $((!$?)) "${program}_is_edited" "$3 changed nothing"
+      [ "$status" -eq 0 ]
+      verdict $? "${program}_completes_without_its_bug" "$(tail -n 5 "$tmp/log")"
+      expect 0 ": consistent" "its_record_is_consistent" trace check "$tmp/run"
+      continue
+    fi
+    [ "$status" -ne 0 ]
+    verdict $? "${program}_fails" "$(tail -n 5 "$tmp/log")"
+    "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
+    status=$?
+    [ "$status" -eq 1 ] && [ "$(sed -n 1p "$tmp/out")" = "$4" ]
+    verdict $? "the_first_line_explains_$program" "exit code $status: $(cat "$tmp/out")"
+    [ "$(wc -l <"python/examples/$program.py")" -le 40 ]
+    verdict $? "${program}_is_short"
+  done
+}
+
+world4="in 'default_pg' {0–3}"
+broken ddp_branch 4 's/rank == 2 and //; s/number == 3/number > 5/' "step 3, backward: rank 2 skipped \
+all_reduce of 68 fp32 (ddp_branch.py:25) $world4 and entered all_reduce sum of 1 fp32 \
+(ddp_branch.py:21) $world4; ranks 0, 1, 3 entered it"
+broken fsdp_odd_batch 3 's/(13, 16)/(12, 16)/' "step 2, forward: rank 0 entered an extra \
+all_gather of 102 fp32 (fsdp_odd_batch.py:23) in 'default_pg' {0–2} at its record 12; ranks 1, 2 \
+do not enter it"
+broken pipeline_chunks 3 's/(16, 16, 12)/(16, 16, 16)/' "step 2: either rank 0 skipped send of 32 \
+fp32 to rank 1 (pipeline_chunks.py:20) in 'default_pg'; rank 1 is waiting for it,"
+exit "$bad"
