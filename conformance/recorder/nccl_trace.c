@@ -1,5 +1,6 @@
 /* Writes traces of NCCL operations: one file per rank in the folder ZEROPROOF_TRACE. The rank is
- * ZEROPROOF_TRACE_RANK, RANK, OMPI_COMM_WORLD_RANK, PMI_RANK or SLURM_PROCID. */
+ * ZEROPROOF_TRACE_RANK, RANK, OMPI_COMM_WORLD_RANK, PMI_RANK or SLURM_PROCID. A later attempt
+ * writes to the folder attempt-N in it. */
 #define _GNU_SOURCE
 #include "nccl_trace.h"
 
@@ -16,6 +17,7 @@
 
 enum { GROUP = 1, CALL = 6, CALL_END = 7, END = 9, OP = 10 };
 enum { ASYNC = 1, FILES = 1024, ITEM = 512, CALLS = 16 };
+enum { ATTEMPTS = 999999 };
 enum { WORLD = 1 << 17 }; /* ranks of a run that `zeroproof trace` reads */
 
 typedef struct item {
@@ -124,7 +126,44 @@ int zpt_world(int other)
   return env_number(of, WORLD, other);
 }
 
+/* The number of this attempt according to the environment, or -1; *exact: it holds in any case. */
+static int env_attempt(int *exact)
+{
+  static variable own[] = {{"ZEROPROOF_TRACE_ATTEMPT", 0}, {NULL, 0}},
+                  of[] = {{"TORCHELASTIC_RESTART_COUNT", 0}, {"SLURM_RESTART_COUNT", 0}, {NULL, 0}};
+  const int n = env_number(own, ATTEMPTS, -1);
+  *exact = n >= 0;
+  return *exact ? n : env_number(of, ATTEMPTS, 0);
+}
+
 /* ---- Files ----------------------------------------------------------------------------------- */
+
+/* The name of a rank's trace in an attempt: attempt 0 is DIR itself. Returns 0 if it is too long. */
+static int name_file(char path[PATH_MAX], const char *dir, int attempt, int rank)
+{
+  const int n = attempt > 0
+                    ? snprintf(path, PATH_MAX, "%s/attempt-%d/rank-%d.zpt", dir, attempt, rank)
+                    : snprintf(path, PATH_MAX, "%s/rank-%d.zpt", dir, rank);
+  return n < PATH_MAX;
+}
+
+/* The attempt of this process: that of the environment, or the first one after it in which its
+ * first rank has no trace. All ranks of a process belong to one attempt. */
+static int attempt_of(const char *dir, int rank)
+{
+  static int chosen = -1;
+  char path[PATH_MAX];
+  struct stat s;
+  int exact;
+  if (chosen >= 0) return chosen;
+  chosen = env_attempt(&exact);
+  while (!exact && chosen < ATTEMPTS && name_file(path, dir, chosen, rank) &&
+         lstat(path, &s) == 0 && S_ISREG(s.st_mode))
+    chosen++;
+  if (chosen > 0 && snprintf(path, sizeof path, "%s/attempt-%d", dir, chosen) < PATH_MAX)
+    (void)mkdir(path, 0777); /* another rank may have made it; open reports other errors */
+  return chosen;
+}
 
 /* Opens the file of a rank; -1 after a message. Descriptors below 3 belong to the standard
  * streams of the program, also if these are closed. */
@@ -132,19 +171,15 @@ static int open_file(int rank)
 {
   const char *dir = getenv("ZEROPROOF_TRACE"), *why = NULL;
   char path[PATH_MAX];
-  struct stat s;
   int fd = -1;
   if (dir == NULL || *dir == 0) {
     fprintf(stderr, "zeroproof: ZEROPROOF_TRACE does not name a folder. Rank %d is not recorded.\n",
             rank);
     return -1;
   }
-  if (snprintf(path, sizeof path, "%s/rank-%d.zpt", dir, rank) >= (int)sizeof path)
-    why = strerror(ENAMETOOLONG);
-  else if ((fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NONBLOCK,
-                      0666)) < 0)
+  if (!name_file(path, dir, attempt_of(dir, rank), rank)) why = strerror(ENAMETOOLONG);
+  else if ((fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666)) < 0)
     why = strerror(errno);
-  else if (fstat(fd, &s) || !S_ISREG(s.st_mode)) why = "not a regular file";
   else if (fd < 3) {
     const int low = fd;
     fd = fcntl(low, F_DUPFD_CLOEXEC, 3);

@@ -16,6 +16,7 @@ import threading
 import weakref
 import zlib
 
+from zeroproof_trace_attempt import choose
 from zeroproof_trace_exit import Ending
 from zeroproof_trace_file import CALL, CALL_END, REDOPS, STEP, TraceFile
 from zeroproof_trace_sites import BATCH, BLOCKING, DEEPEST, DEPTH, Sites, hashed
@@ -118,10 +119,12 @@ class Recorder:
         self.works = {}  # id of a work -> (reference to it, number of its operation, later, file)
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
         self.in_backward = getattr(torch._C, "_current_graph_task_id", lambda: -1)
+        self.recordings = 0
         self.begin(folder, depth, redact)
 
     def begin(self, folder, depth, redact):
         """A new trace in folder."""
+        self.recordings += 1
         self.folder, self.depth, self.redact = folder, depth, redact
         self.file, self.sites, self.keys, self.closed = None, None, {}, False
         self.any_source = set()  # numbers of receives from any source without a recorded source
@@ -256,7 +259,10 @@ class Recorder:
 
     def trace(self):
         if self.file is None:
-            file = TraceFile(self.folder, self.dist.get_rank(), self.dist.get_world_size())
+            rank = self.dist.get_rank()
+            store = self.c10d._get_default_store()
+            folder = choose(self.folder, rank, store, self.recordings)
+            file = TraceFile(folder, rank, self.dist.get_world_size())
             self.sites = Sites(file, self.depth, self.redact)
             self.file = file
             if self.step_before is not None:
@@ -426,7 +432,8 @@ def depth_of(depth):
 
 
 def record(folder, depth=None, redact=None):
-    """Starts recording to folder/rank-N.zpt. depth: how many lines of the stack a call site has
+    """Starts recording to folder/rank-N.zpt, or folder/attempt-K/rank-N.zpt after a restart, or if
+    the folder has traces. depth: how many lines of the stack a call site has
     (ZEROPROOF_TRACE_DEPTH, or 3); 0: none. redact: file names and labels of groups are hashed
     (ZEROPROOF_TRACE_REDACT=1)."""
     global _recorder

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import stat
 import sys
 import threading
 import time
@@ -118,12 +117,8 @@ class TraceFile:
         try:
             os.makedirs(folder, exist_ok=True)
             name = os.path.join(folder, f"rank-{rank}.zpt")
-            # a FIFO without a reader fails instead of blocking
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK
-            self.fd = os.open(name, flags, 0o666)
-            if not stat.S_ISREG(os.fstat(self.fd).st_mode):
-                os.close(self.fd)  # a reader of a FIFO would otherwise wait for this process's end
-                raise OSError(0, f"{name} is not a regular file")
+            # what exists is kept
+            self.fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except OSError as error:
             self.stop(error)
         self.put(b"ZPTRACE\1" + numbers(rank, world))

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
-import pathlib
 import runpy
 import sys
 from typing import Any
@@ -34,21 +33,7 @@ def recorder() -> Any:
     return importlib.import_module("zeroproof_trace")
 
 
-def earlier(folder: pathlib.Path) -> pathlib.Path | None:
-    """A trace that this run would overwrite, or that is of no rank of it. torchrun sets RANK and
-    WORLD_SIZE; other ranks of this run may have begun. After a restart by torchrun, the traces of
-    the attempt before may be overwritten."""
-    if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
-        return None
-    rank, world = (int(os.environ.get(n) or d) for n, d in (("RANK", "0"), ("WORLD_SIZE", "1")))
-    for file in sorted(folder.glob("rank-*.zpt")):
-        number = file.stem.removeprefix("rank-")
-        if number.isdecimal() and (int(number) == rank or int(number) >= world):
-            return file
-    return None
-
-
-def arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m zeroproof.trace",
         description="Runs a training script and records its collectives; start it with torchrun.",
@@ -58,7 +43,7 @@ def arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
         "--out",
         metavar="DIR",
         default="zeroproof-run",
-        help="folder for rank-N.zpt, new (zeroproof-run)",
+        help="folder for rank-N.zpt (zeroproof-run); a restart, or another run, writes attempt-K in it",
     )
     parser.add_argument(
         "--depth",
@@ -84,7 +69,7 @@ def arguments() -> tuple[argparse.ArgumentParser, argparse.Namespace]:
             open(options.words[0], encoding="utf-8").close()
         except OSError as error:
             parser.error(f"{options.words[0]}: {error.strerror}")
-    return parser, options
+    return options
 
 
 def run(options: argparse.Namespace) -> None:
@@ -101,10 +86,7 @@ def main() -> int:
     """python -m zeroproof.trace [--out DIR] [--depth N] [--redact] -- SCRIPT.py ARGUMENTS... Runs
     the script as __main__; its exit code is the script's. Others: 2 invalid input; 3 the recorder
     is missing."""
-    parser, options = arguments()
-    old = earlier(pathlib.Path(options.out))
-    if old is not None:
-        parser.error(f"--out: {old} is of an earlier run: name another folder, or remove it")
+    options = arguments()
     try:
         module = recorder()
         module.record(options.out, options.depth, options.redact)

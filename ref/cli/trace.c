@@ -9,17 +9,19 @@
 #include "options.h"
 
 enum { PRINTED_MAX = 50 };
-enum { KEY_OUT = 'o', KEY_RANKS = 'r', KEY_JSON = 'j' };
+enum { KEY_OUT = 'o', KEY_RANKS = 'r', KEY_JSON = 'j', KEY_ATTEMPT = 'a' };
 
 typedef struct args {
   const char *what, *dir, *out;
-  int32_t first, last, json;
+  int32_t first, last, json, attempt; /* attempt -1: the last one */
 } args;
 
 static const struct argp_option choices[] = {
     {"out", KEY_OUT, "FILE", 0, "view: where to write", 0},
     {"ranks", KEY_RANKS, "A[-B]", 0, "view: these ranks (the first 64)", 0},
     {"json", KEY_JSON, NULL, 0, "check: findings as JSON; view: the file; dump: the records", 0},
+    {"attempt", KEY_ATTEMPT, "N", 0, "the attempt in DIR/attempt-N, 0: DIR itself (the last one)",
+     0},
     {0}};
 
 static error_t take(int key, char *arg, struct argp_state *state)
@@ -29,6 +31,10 @@ static error_t take(int key, char *arg, struct argp_state *state)
   switch (key) {
   case KEY_OUT: a->out = arg; return 0;
   case KEY_JSON: a->json = 1; return 0;
+  case KEY_ATTEMPT:
+    if (sscanf(arg, "%6d%n", &a->attempt, &end) != 1 || arg[end] != 0 || a->attempt < 0)
+      argp_error(state, "--attempt %s: expected a number from 0 to 999999.", arg);
+    return 0;
   case KEY_RANKS:
     if (sscanf(arg, "%6d%n-%6d%n", &a->first, &end, &a->last, &end) == 1) a->last = a->first;
     if (end == 0 || arg[end] != 0 || a->first < 0 || a->last < a->first)
@@ -75,7 +81,7 @@ static json_t *causes(const zp_trace_verdict *v)
   return list;
 }
 
-static void print_json(const zp_trace_verdict *v)
+static void print_json(const zp_trace_verdict *v, const zp_trace_attempt *of)
 {
   json_t *list = json_array();
   for (int32_t i = 0; i < v->findings; i++) {
@@ -90,12 +96,12 @@ static void print_json(const zp_trace_verdict *v)
                                     ranks, "record", (json_int_t)f->record, "consequence",
                                     f->consequence == 1, "text", f->text));
   }
-  json_t *all =
-      json_pack("{s:s, s:b, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "schema", "zeroproof/trace/1",
-                "good", v->errors == 0, "ranks", (int)v->world, "records", (json_int_t)v->records,
-                "not_judged", (json_int_t)v->unjudged, "mismatches", (json_int_t)v->mismatches,
-                "cycles", (json_int_t)v->cycles, "asynchronous_cycles", (json_int_t)v->async_cycles,
-                "cause", causes(v), "findings", list);
+  json_t *all = json_pack("{s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "schema",
+                          "zeroproof/trace/1", "good", v->errors == 0, "attempt", (int)of->number,
+                          "ranks", (int)v->world, "records", (json_int_t)v->records, "not_judged",
+                          (json_int_t)v->unjudged, "mismatches", (json_int_t)v->mismatches,
+                          "cycles", (json_int_t)v->cycles, "asynchronous_cycles",
+                          (json_int_t)v->async_cycles, "cause", causes(v), "findings", list);
   json_dumpf(all, stdout, JSON_INDENT(1));
   putchar('\n');
   json_decref(all);
@@ -144,7 +150,7 @@ static void print_findings(const zp_trace_verdict *v)
   if (listed > PRINTED_MAX) printf("and %d more (--json lists all)\n", (int)listed - PRINTED_MAX);
 }
 
-static void print_text(const zp_trace_verdict *v)
+static void print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
 {
   const int bad = v->errors > 0;
   for (int32_t i = 0; i < v->causes;) i = print_cause(v, i);
@@ -161,19 +167,22 @@ static void print_text(const zp_trace_verdict *v)
     printf(
         "(An operation is written as: name, reduction, elements, type. Records, and the operations "
         "of a group,\nare numbered from 0. A group has the name that the recorder gave it.)\n");
+  if (of->several)
+    printf("(This is attempt %d%s; --attempt N judges another one, 0 is the first.)\n",
+           (int)of->number, of->last ? ", the last one" : "");
 }
 
-static int check(const char *dir, int json)
+static int check(const zp_trace_attempt *of, int json)
 {
   zp_trace_verdict v;
   zp_error err = {0};
   int code;
-  if (zp_trace_judge(dir, &v, &err) != 0) {
+  if (zp_trace_judge(of->dir, &v, &err) != 0) {
     fprintf(stderr, "zeroproof trace: %s\n", err.text);
     code = zp_exit_of(err.status);
   } else {
-    if (json) print_json(&v);
-    else print_text(&v);
+    if (json) print_json(&v, of);
+    else print_text(&v, of);
     code = v.errors > 0 ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
   }
   zp_trace_verdict_free(&v);
@@ -218,17 +227,24 @@ int zp_cmd_trace(int argc, char **argv, const zp_backend *engine)
       "check DIR\nview DIR --out FILE\ndump FILE",
       "Judges a recorded run: do all members of a group enter the same operations in the same "
       "order?\v"
-      "DIR has a file rank-N.zpt for each rank, as the recorders write (conformance/TRACE.md), or, "
-      "for check, a Flight Recorder dump of PyTorch for each rank, as pickle or JSON. "
+      "DIR has a file rank-N.zpt for each rank, as the recorders write (conformance/TRACE.md), and "
+      "the traces of attempt N in attempt-N; or, for check, a Flight Recorder dump of PyTorch for "
+      "each rank, as pickle or JSON. "
       "check exits with 0 if the traces are consistent, or 1 if not. It names the first rank that "
       "differs, is missing, or lags behind. dump writes one trace or dump as text.",
       NULL,
       NULL,
       NULL};
-  args a = {.last = 63};
+  args a = {.last = 63, .attempt = -1};
   const int code = zp_cli_parse(&argp, argc, argv, &a);
+  zp_trace_attempt of;
+  zp_error err = {0};
   if (code) return code;
-  if (strcmp(a.what, "view") == 0) return view(a.dir, a.out, a.first, a.last, a.json);
   if (strcmp(a.what, "dump") == 0) return dump(a.dir, a.json);
-  return check(a.dir, a.json);
+  if (zp_trace_find_attempt(a.dir, a.attempt, &of, &err) != 0) {
+    fprintf(stderr, "zeroproof trace: %s\n", err.text);
+    return zp_exit_of(err.status);
+  }
+  if (strcmp(a.what, "view") == 0) return view(of.dir, a.out, a.first, a.last, a.json);
+  return check(&of, a.json);
 }

@@ -144,6 +144,14 @@ int64_t zp_trace_read_extension(zp_trace_reader *r, int64_t kind, const uint8_t 
 /* Returns 1 + the highest rank in a file name in dir, 0 without such files, or -1 if dir cannot be
  * read (errno). has: NULL or [ZP_TRACE_WORLD]; the elements of ranks in file names become 1. */
 int32_t zp_trace_named(const char *dir, uint8_t *has);
+/* An attempt of a run: 0 is DIR itself, N is DIR/attempt-N. */
+typedef struct zp_trace_attempt {
+  char dir[4096];
+  int32_t number, several, last; /* several: DIR has folders attempt-N; last: this is the last */
+} zp_trace_attempt;
+/* Finds the folder of an attempt of dir; wanted -1: the last one that has traces. Returns 0, or
+ * ZP_E_REFUSED, which *err explains. */
+int zp_trace_find_attempt(const char *dir, int32_t wanted, zp_trace_attempt *a, zp_error *err);
 /* "all_reduce sum 96 fp32", at most cap bytes. */
 void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap);
 

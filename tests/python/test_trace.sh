@@ -13,10 +13,50 @@ torchrun() { # torchrun OPTION...: two ranks
 torchrun --out "$tmp/run" -- tests/python/train.py
 verdict $? the_script_runs "$(tail -n 5 "$tmp/log")"
 expect 0 'records of 2 ranks: consistent' its_record_is_consistent trace check "$tmp/run"
-torchrun --out "$tmp/run" -- tests/python/train.py
-[ $? -ne 0 ] && grep -q 'rank-[01].zpt is of an earlier run' "$tmp/log"
-verdict $? a_record_is_not_overwritten "$(tail -n 5 "$tmp/log")"
-expect 0 'records of 2 ranks: consistent' it_is_left_as_it_is trace check "$tmp/run"
+cp -r "$tmp/run" "$tmp/first"
+SKIP=1 torchrun --out "$tmp/run" -- tests/python/train.py
+expect 1 'all_reduce' another_run_writes_the_next_attempt trace check "$tmp/run"
+grep -q '^(This is attempt 1, the last one;' "$tmp/out"
+verdict $? it_is_judged_and_named "$(cat "$tmp/out")"
+expect 0 '^.This is attempt 0;' the_first_one_can_be_judged trace check --attempt 0 "$tmp/run"
+cmp "$tmp/run/rank-0.zpt" "$tmp/first/rank-0.zpt" && cmp "$tmp/run/rank-1.zpt" "$tmp/first/rank-1.zpt"
+verdict $? nothing_is_overwritten
+expect 2 'it has no folder attempt-7' an_unknown_attempt_is_refused trace check --attempt 7 "$tmp/run"
+
+# torchrun restarts all ranks after rank 1 has failed, first before its first operation: a rank
+# that wrote nothing in one attempt must not join another one.
+cat >"$tmp/restarted.py" <<'X'
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+
+attempt = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
+dist.init_process_group("gloo")
+if dist.get_rank() == 1 and attempt == 0:
+    sys.exit(3)
+dist.all_reduce(torch.ones(2 + attempt))
+if dist.get_rank() == 1 and attempt == 1:
+    sys.exit(4)
+dist.all_reduce(torch.ones(3))
+X
+restarts='--max-restarts 2 --monitor-interval 0.1'
+export TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 # else gloo may connect to ranks of the attempt before
+timeout 500 "$python" -W ignore -m torch.distributed.run --nproc-per-node 2 $restarts \
+  --rdzv-backend c10d --rdzv-endpoint localhost:0 -m zeroproof.trace --out "$tmp/restarts" -- \
+  "$tmp/restarted.py" >"$tmp/log" 2>&1
+verdict $? the_third_attempt_completes "$(tail -n 5 "$tmp/log")"
+expect 0 '^4 records of 2 ranks: consistent' its_traces_are_whole trace check "$tmp/restarts"
+expect 1 '^rank 1 ended with exit status 4, after 1 record' so_are_those_of_the_second \
+  trace check --attempt 1 "$tmp/restarts"
+! [ -e "$tmp/restarts/rank-1.zpt" ]
+verdict $? a_rank_without_operations_has_no_trace "$(find "$tmp/restarts")"
+timeout 500 "$python" -W ignore -m torch.distributed.run --nproc-per-node 2 $restarts \
+  --rdzv-backend c10d --rdzv-endpoint localhost:0 -m zeroproof.trace --out "$tmp/restarts" -- \
+  "$tmp/restarted.py" >"$tmp/log" 2>&1
+expect 0 '^.This is attempt 5, the last one;' another_job_takes_the_next_numbers \
+  trace check "$tmp/restarts"
 SKIP=1 torchrun --out "$tmp/skip" -- tests/python/train.py
 expect 1 'all_reduce' a_rank_that_leaves_out_a_collective_is_found trace check "$tmp/skip"
 
