@@ -301,9 +301,13 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
       if (bad) return stop(r, bad);
       continue;
     case ZP_TRACE_EXTENSION:
+      r->returned = 0;
       bad = read_extension(r);
       if (bad) return stop(r, bad);
-      continue;
+      if (!r->want_returns || r->returned <= 0 || r->returned > r->records) continue;
+      item->kind = ZP_TRACE_RETURNED;
+      item->number = r->returned;
+      return 1;
     case ZP_TRACE_OP:
       bad = read_def(r, &r->inline_op);
       if (bad) return stop(r, bad);

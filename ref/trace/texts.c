@@ -84,6 +84,10 @@ int64_t zp_trace_read_extension(zp_trace_reader *r, int64_t kind, const uint8_t 
   body b = {raw, raw + (n < ZP_TRACE_BODY ? n : ZP_TRACE_BODY)};
   char text[ZP_TRACE_NAME];
   if (kind == ZP_TRACE_EXIT) return read_exit(r, &b);
+  if (kind == ZP_TRACE_RETURN) {
+    r->returned = number(&b);
+    return r->returned < 0 ? -2 : 0;
+  }
   if (kind != ZP_TRACE_SITE && kind != ZP_TRACE_AT_SITE && kind != ZP_TRACE_LABEL) return 0;
   const int64_t id = number(&b);
   if (id < 0 || id > INT32_MAX) return -2;

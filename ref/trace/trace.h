@@ -24,6 +24,7 @@ enum {
   ZP_TRACE_OP = 10,     /* an operation written out; the reader returns it for both forms */
   ZP_TRACE_SOURCE = 11, /* the source of an earlier receive from any source */
   ZP_TRACE_EXTENSION = 12,
+  ZP_TRACE_RETURNED = 13, /* of the reader only: an extension ZP_TRACE_RETURN */
   ZP_TRACE_FIRST_DEF = 16
 };
 /* The most ranks of a run. The limit keeps a damaged header from requesting all memory. */
@@ -31,6 +32,7 @@ enum { ZP_TRACE_WORLD = 1 << 17 };
 enum { ZP_TRACE_DEFS = 1024, ZP_TRACE_NAME = 256 };
 /* The kinds of extensions. Readers skip other kinds. */
 enum { ZP_TRACE_SITE = 1, ZP_TRACE_AT_SITE = 2, ZP_TRACE_EXIT = 3, ZP_TRACE_LABEL = 4 };
+enum { ZP_TRACE_RETURN = 16 };
 enum { ZP_TRACE_ASYNC = 1, ZP_TRACE_ANY = 2 }; /* flags; ANY: a receive from any source */
 #define ZP_TRACE_MAGIC "ZPTRACE\1"
 
@@ -116,6 +118,8 @@ typedef struct zp_trace_reader {
   char *text;
   int64_t text_n, text_cap;
   zp_trace_exit exit;
+  int64_t returned;     /* the number of the last ZP_TRACE_RETURN */
+  int32_t want_returns; /* 1: zp_trace_next returns items ZP_TRACE_RETURNED */
 } zp_trace_reader;
 
 /* Opens the trace of a rank in dir (borrowed, like failure). If the file is missing or not a trace,

@@ -1,5 +1,6 @@
-/* A recorded run as a Chrome/Perfetto trace: a process per rank, a row per group. If the trace has
- * no times, each record lasts a microsecond. */
+/* A recorded run as a Chrome/Perfetto trace: a process per rank, a row per group. An operation lasts
+ * until it returned, arrows join the operations of all members, and what the causes concern is red:
+ * conformance/TRACE.md, "Pictures". */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -8,27 +9,160 @@
 
 #include "../base/output.h"
 #include "../draw/chrome_trace.h"
-#include "trace.h"
+#include "timeline.h"
 
-enum { TEXT = 160 };
+enum { TEXT = 160, CAUSES = 200, OPEN = 255 }; /* marks: 1 + a cause, or OPEN: it never returned */
 
-/* Traces do not record the end of an operation, so it is drawn a microsecond long. */
-static void slice(zp_chrome_trace *t, const zp_trace_reader *r, const zp_trace_def *d, int64_t step,
-                  double from)
+/* What a failure must release: it jumps out of draw_ranks. */
+typedef struct view {
+  zp_trace_failure failure;
+  zp_trace_reader reader;
+  zp_timeline line;
+  zp_trace_verdict verdict;
+  int64_t records;
+} view;
+
+static double us(const view *v, const zp_timed_rank *r, int64_t ns)
 {
+  return (double)(ns + r->offset - v->line.first) / 1000;
+}
+
+/* The end of a slice: operations of one row do not overlap, and one that never returned lasts until
+ * the end of the picture. */
+static double end_of(const view *v, const zp_timed_rank *r, int64_t k, int64_t next)
+{
+  const zp_timed_op *op = &r->op[k];
+  const double end =
+      op->leave >= 0 ? us(v, r, op->leave) : (double)(v->line.last - v->line.first) / 1000;
+  const double limit = next >= 0 ? us(v, r, next) : end;
+  return end < limit ? end : limit;
+}
+
+/* ---- Slices ---------------------------------------------------------------------------------- */
+
+static void arguments(zp_chrome_trace *t, const view *v, const zp_timed_op *op,
+                      const zp_trace_def *d, int64_t step)
+{
+  const zp_trace_reader *r = &v->reader;
   char text[TEXT];
   const char *phase = d->phase > 0 ? zp_trace_text(r, &r->phases, d->phase) : "";
   const char *site = d->site > 0 ? zp_trace_text(r, &r->sites, d->site) : "";
   zp_trace_describe(&d->sig, text, sizeof text);
-  zp_chrome_slice(t, r->rank, d->group, from, 1, zp_trace_ops[d->sig.op], phase);
   zp_chrome_args(t);
   zp_chrome_string(t, "what", text);
   zp_chrome_integer(t, "record", r->records - 1);
   zp_chrome_integer(t, "step", step);
   if (phase[0]) zp_chrome_string(t, "phase", phase);
   if (site[0]) zp_chrome_string(t, "site", site);
-  zp_chrome_close(t);
+  if (op->mark == OPEN) zp_chrome_string(t, "returned", "never");
+  else if (op->mark) zp_chrome_string(t, "cause", v->verdict.cause[op->mark - 1].text);
 }
+
+/* Operations that overlap others cannot be slices of a row: an asynchronous one has a slice for the
+ * call, and an interval of its own until the wait for it returned. */
+static void slice(zp_chrome_trace *t, view *v, const zp_timed_rank *r, const zp_trace_def *d,
+                  int64_t step, int64_t next)
+{
+  const int64_t k = v->reader.records - 1;
+  const zp_timed_op *op = &r->op[k];
+  const char *phase = d->phase > 0 ? zp_trace_text(&v->reader, &v->reader.phases, d->phase) : "";
+  const double from = us(v, r, op->enter), end = end_of(v, r, k, op->async ? -1 : next);
+  const double call = op->async && end - from > 1 ? 1 : end - from;
+  zp_chrome_slice(t, r->rank, op->row, from, call, zp_trace_ops[op->op], phase);
+  if (op->mark) zp_chrome_string(t, "cname", op->mark == OPEN ? "bad" : "terrible");
+  arguments(t, v, op, d, step);
+  zp_chrome_close(t);
+  for (int i = 0; i < 2 && call < end - from; i++) {
+    zp_chrome_event(t, i ? "e" : "b");
+    zp_chrome_row(t, r->rank, op->row);
+    zp_chrome_time(t, "ts", i ? end : from);
+    zp_chrome_string(t, "name", zp_trace_ops[op->op]);
+    zp_chrome_string(t, "cat", "asynchronous");
+    zp_chrome_integer(t, "id", (int64_t)(r - v->line.ranks) << 40 | k);
+    zp_chrome_close(t);
+  }
+}
+
+/* An arrow from the member that entered first, over the others in their order, to the last. */
+static void arrows(zp_chrome_trace *t, const view *v)
+{
+  const zp_timeline *l = &v->line;
+  int64_t id = 0;
+  for (int64_t i = 0, end; i < l->members; i = end) {
+    const zp_member *m = l->member;
+    for (end = i; end < l->members && m[end].set == m[i].set && m[end].seq == m[i].seq;) end++;
+    if (end - i < 2) continue;
+    id++;
+    for (int64_t k = i; k < end; k++) {
+      const zp_timed_rank *r = &l->ranks[m[k].rank];
+      const zp_timed_op *op = &r->op[m[k].record];
+      zp_chrome_event(t, k == i ? "s" : k == end - 1 ? "f" : "t");
+      if (k == end - 1) zp_chrome_string(t, "bp", "e");
+      zp_chrome_row(t, r->rank, op->row);
+      zp_chrome_time(t, "ts", us(v, r, op->enter));
+      zp_chrome_string(t, "name", zp_trace_ops[op->op]);
+      zp_chrome_string(t, "cat", "members");
+      zp_chrome_integer(t, "id", id);
+      zp_chrome_close(t);
+    }
+  }
+}
+
+/* ---- What is red ----------------------------------------------------------------------------- */
+
+static zp_timed_rank *rank_of(view *v, int32_t rank)
+{
+  for (int32_t i = 0; i < v->line.n; i++)
+    if (v->line.ranks[i].rank == rank) return &v->line.ranks[i];
+  return NULL;
+}
+
+/* The operation at which a rank deviated, and those of the other members that belong to it. */
+static void mark_cause(view *v, int32_t c)
+{
+  const zp_trace_cause *cause = &v->verdict.cause[c];
+  zp_timed_rank *r = cause->n_ranks > 0 ? rank_of(v, cause->ranks[0]) : NULL;
+  if (r == NULL || r->n == 0) return;
+  zp_timed_op *op = &r->op[cause->record < 0 || cause->record >= r->n ? r->n - 1 : cause->record];
+  op->mark = (uint8_t)(c + 1);
+  for (int64_t i = 0; i < v->line.members; i++) {
+    const zp_member *m = &v->line.member[i];
+    if (m->set != op->set || m->seq != op->seq) continue;
+    v->line.ranks[m->rank].op[m->record].mark = (uint8_t)(c + 1);
+  }
+}
+
+static void mark_causes(view *v)
+{
+  for (int32_t i = 0; i < v->line.n; i++)
+    for (int64_t k = 0; k < v->line.ranks[i].n; k++) {
+      zp_timed_op *op = &v->line.ranks[i].op[k];
+      if (op->leave < 0) op->mark = OPEN;
+    }
+  for (int32_t c = v->verdict.causes < CAUSES ? v->verdict.causes : CAUSES; c-- > 0;)
+    mark_cause(v, c);
+}
+
+/* A mark with the sentence, at the deviating rank. */
+static void say_causes(zp_chrome_trace *t, view *v)
+{
+  for (int32_t c = 0; c < v->verdict.causes && c < CAUSES; c++) {
+    const zp_trace_cause *cause = &v->verdict.cause[c];
+    const zp_timed_rank *r = cause->n_ranks > 0 ? rank_of(v, cause->ranks[0]) : NULL;
+    if (r == NULL || r->n == 0) continue;
+    const int64_t k = cause->record < 0 || cause->record >= r->n ? r->n - 1 : cause->record;
+    zp_chrome_event(t, "i");
+    zp_chrome_string(t, "s", "p");
+    zp_chrome_row(t, r->rank, r->op[k].row);
+    zp_chrome_time(t, "ts", us(v, r, r->op[k].enter));
+    zp_chrome_string(t, "name", cause->text);
+    zp_chrome_string(t, "cat", "cause");
+    zp_chrome_string(t, "cname", "terrible");
+    zp_chrome_close(t);
+  }
+}
+
+/* ---- Ranks ----------------------------------------------------------------------------------- */
 
 static void step_mark(zp_chrome_trace *t, int32_t rank, double at, int64_t step)
 {
@@ -53,34 +187,45 @@ static void name_row(zp_chrome_trace *t, const zp_trace_reader *r, const zp_trac
   zp_chrome_name(t, r->rank, group->number, "thread_name", text);
 }
 
-static double now(const zp_trace_reader *r)
+/* When the next operation of the same row is entered: one number for each operation. */
+static int64_t *next_in_row(view *v, const zp_timed_rank *r)
 {
-  return r->ns ? (double)r->ns / 1000 : (double)r->records;
+  int64_t *next = zp_trace_grow(&v->failure, NULL, 0, (size_t)r->n + 1, sizeof *next);
+  int64_t *row = NULL;
+  int32_t rows = 0;
+  for (int64_t k = r->n; k-- > 0;) {
+    const int32_t at = r->op[k].row;
+    next[k] = at >= 0 && at < rows && row[at] > 0 ? row[at] - 1 : -1;
+    if (at < 0 || at >= ZP_TRACE_WORLD) continue;
+    if (at >= rows) {
+      row = zp_trace_grow(&v->failure, row, (size_t)rows, (size_t)at + 16, sizeof *row);
+      rows = at + 16;
+    }
+    row[at] = r->op[k].enter + 1;
+  }
+  free(row);
+  return next;
 }
 
-/* What a failure must release: it jumps out of draw_ranks. */
-typedef struct view {
-  zp_trace_failure failure;
-  zp_trace_reader reader;
-  int64_t records;
-} view;
-
-static void draw(zp_chrome_trace *t, view *v)
+static void draw(zp_chrome_trace *t, view *v, const zp_timed_rank *rank)
 {
   zp_trace_reader *r = &v->reader;
   zp_trace_item item;
-  int64_t step = -1;
+  int64_t step = -1, *next = next_in_row(v, rank);
   char text[64];
-  snprintf(text, sizeof text, "rank %d", (int)r->rank);
-  zp_chrome_name(t, r->rank, 0, "process_name", text);
-  while (zp_trace_next(r, &item)) {
+  snprintf(text, sizeof text, "rank %d", (int)rank->rank);
+  zp_chrome_name(t, rank->rank, 0, "process_name", text);
+  /* the file may have grown since it was first read */
+  while (r->records < rank->n && zp_trace_next(r, &item)) {
     if (item.kind == ZP_TRACE_GROUP) name_row(t, r, &item);
-    if (item.kind == ZP_TRACE_STEP) {
+    if (item.kind == ZP_TRACE_STEP && rank->n > 0) {
+      const int64_t k = r->records;
       step = item.number;
-      step_mark(t, r->rank, now(r), step);
+      step_mark(t, rank->rank, us(v, rank, rank->op[k < rank->n ? k : k - 1].enter), step);
     }
-    if (item.kind == ZP_TRACE_OP) slice(t, r, item.op, step, now(r));
+    if (item.kind == ZP_TRACE_OP) slice(t, v, rank, item.op, step, next[r->records - 1]);
   }
+  free(next);
 }
 
 /* Counts the records drawn. Returns 0 or a status. */
@@ -88,13 +233,18 @@ static int draw_ranks(view *v, FILE *f, const char *dir, int32_t first, int32_t 
 {
   zp_chrome_trace t;
   if (setjmp(v->failure.leave) != 0) return v->failure.err.status;
+  v->line.failure = &v->failure;
+  zp_timeline_read(&v->line, dir, first, last);
+  mark_causes(v);
   zp_chrome_begin(&t, f, 0, NULL);
-  for (int32_t r = first; r <= last; r++) {
-    zp_trace_open(&v->reader, &v->failure, dir, r);
-    if (v->reader.state == ZP_TRACE_READING) draw(&t, v);
-    v->records += v->reader.records;
+  for (int32_t i = 0; i < v->line.n; i++) {
+    zp_trace_open(&v->reader, &v->failure, dir, v->line.ranks[i].rank);
+    if (v->reader.state == ZP_TRACE_READING) draw(&t, v, &v->line.ranks[i]);
+    v->records += v->line.ranks[i].n;
     zp_trace_close(&v->reader);
   }
+  arrows(&t, v);
+  say_causes(&t, v);
   zp_chrome_end(&t);
   return 0;
 }
@@ -111,11 +261,18 @@ int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last
                                 : "it has no trace of the requested ranks");
   if (zp_output_spares("--out", file, (const char *[]){dir, NULL}, err) != 0) return err->status;
   if (zp_output_open(&to, file, err) != 0) return err->status;
+  if (zp_trace_judge(dir, &v.verdict, err) != 0 && err->status == ZP_E_MEMORY) {
+    zp_trace_verdict_free(&v.verdict);
+    return zp_output_close(&to, err->status, err);
+  }
+  *err = (zp_error){0}; /* traces that cannot be judged can be drawn */
   if (draw_ranks(&v, to.f, dir, first, last < world ? last : world - 1) != 0) {
     zp_trace_close(&v.reader);
     zp_fail(err, v.failure.err.status, -1, "%s", v.failure.err.text);
   } else if (v.records == 0) {
     zp_fail(err, ZP_E_REFUSED, -1, "%s: all traces are empty: nothing to show in %s.", dir, file);
   }
+  zp_timeline_free(&v.line);
+  zp_trace_verdict_free(&v.verdict);
   return zp_output_close(&to, err->status, err);
 }

@@ -1,0 +1,243 @@
+/* Reads when the operations of some ranks were entered and returned, and aligns the ranks' clocks by
+ * the operations that they have in common: conformance/TRACE.md, "Pictures". */
+#define _GNU_SOURCE
+#include "timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge.h"
+
+enum { ALIGNED = 256, KEY = 2 * ZP_TRACE_NAME };
+
+/* ---- Groups and pairs, by key ---------------------------------------------------------------- */
+
+static int32_t set_of(zp_timeline *t, const char *key)
+{
+  for (int32_t i = 0; i < t->sets; i++)
+    if (strcmp(t->key[i], key) == 0) return i;
+  if (t->sets == t->sets_cap) {
+    const int32_t cap = t->sets_cap ? 2 * t->sets_cap : 16;
+    t->key = zp_trace_grow(t->failure, t->key, (size_t)t->sets_cap, (size_t)cap, sizeof *t->key);
+    t->count =
+        zp_trace_grow(t->failure, t->count, (size_t)t->sets_cap, (size_t)cap, sizeof *t->count);
+    t->sets_cap = cap;
+  }
+  char *copy = zp_trace_grow(t->failure, NULL, 0, strlen(key) + 1, 1);
+  strcpy(copy, key);
+  t->key[t->sets] = copy;
+  return t->sets++;
+}
+
+typedef struct known { /* a group of the file that is read */
+  char key[ZP_TRACE_NAME];
+  int32_t place; /* -1: the members are unknown */
+} known;
+
+typedef struct scan {
+  zp_timeline *t;
+  zp_timed_rank *r;
+  known *group;
+  int32_t groups;
+} scan;
+
+static void add_group(scan *s, const zp_trace_item *item)
+{
+  if (item->number < 0 || item->number >= ZP_TRACE_WORLD) return;
+  const int32_t id = (int32_t)item->number;
+  if (id >= s->groups) {
+    const int32_t n = id < 8 ? 16 : 2 * id;
+    s->group =
+        zp_trace_grow(s->t->failure, s->group, (size_t)s->groups, (size_t)n, sizeof *s->group);
+    s->groups = n;
+  }
+  strcpy(s->group[id].key, item->name);
+  s->group[id].place = item->size == 0    ? -1
+                       : item->place >= 0 ? item->place
+                                          : zp_trace_listed_position(item, s->r->rank);
+}
+
+/* The set of an operation, or -1. A definition remembers it as its link. */
+static int32_t set_of_def(scan *s, zp_trace_def *d)
+{
+  char key[KEY];
+  if (d->link >= 0) return d->link;
+  if (d->group < 0 || d->group >= s->groups || s->group[d->group].key[0] == 0) return -1;
+  const known *g = &s->group[d->group];
+  if (d->sig.op < ZP_TRACE_SEND) snprintf(key, sizeof key, "%s", g->key);
+  else {
+    if (g->place < 0 || d->sig.root < 0) return -1;
+    const int sends = d->sig.op == ZP_TRACE_SEND;
+    snprintf(key, sizeof key, "%s\n%d %d", g->key, (int)(sends ? g->place : d->sig.root),
+             (int)(sends ? d->sig.root : g->place));
+  }
+  return d->link = set_of(s->t, key);
+}
+
+/* ---- One rank -------------------------------------------------------------------------------- */
+
+static uint8_t role_of(const scan *s, const zp_trace_def *d)
+{
+  const int root = d->group >= 0 && d->group < s->groups && d->sig.root == s->group[d->group].place;
+  switch (d->sig.op) {
+  case ZP_TRACE_SEND: return ZP_ROLE_SOURCE;
+  case ZP_TRACE_RECV: return ZP_ROLE_TARGET;
+  case 5: /* broadcast and scatter: all wait for the root */
+  case 7: return root ? ZP_ROLE_SOURCE : ZP_ROLE_TARGET;
+  case 4: /* reduce and gather: the root waits for all */
+  case 6: return root ? ZP_ROLE_TARGET : ZP_ROLE_SOURCE;
+  default: return ZP_ROLE_ALL;
+  }
+}
+
+static void add_op(scan *s, zp_trace_def *d, int64_t now)
+{
+  zp_timed_rank *r = s->r;
+  if (r->n == r->cap) {
+    const int64_t cap = r->cap ? 2 * r->cap : 256;
+    r->op = zp_trace_grow(s->t->failure, r->op, (size_t)r->cap, (size_t)cap, sizeof *r->op);
+    r->cap = cap;
+  }
+  const int32_t set = set_of_def(s, d);
+  r->op[r->n++] = (zp_timed_op){.enter = now,
+                                .leave = -1,
+                                .seq = set >= 0 ? s->t->count[set]++ : -1,
+                                .set = set,
+                                .row = d->group,
+                                .op = d->sig.op,
+                                .async = (d->sig.flags & ZP_TRACE_ASYNC) != 0,
+                                .role = role_of(s, d)};
+}
+
+/* Without times, an operation lasts one unit: each has the number of its record. */
+static void read_rank(zp_timeline *t, zp_timed_rank *r)
+{
+  zp_trace_item *item = zp_trace_grow(t->failure, NULL, 0, 1, sizeof *item);
+  scan s = {.t = t, .r = r};
+  zp_trace_reader *in = &t->reader;
+  in->want_returns = 1;
+  if (t->sets > 0) memset(t->count, 0, (size_t)t->sets * sizeof *t->count);
+  while (zp_trace_next(in, item)) {
+    const int64_t now = in->ns ? in->ns : in->records * 1000;
+    r->last = now;
+    if (item->kind == ZP_TRACE_GROUP) add_group(&s, item);
+    if (item->kind == ZP_TRACE_OP) add_op(&s, item->op, now);
+    if (item->kind == ZP_TRACE_END) r->ended = 1;
+    if (item->kind == ZP_TRACE_RETURNED) r->op[r->n - item->number].leave = now, r->returns = 1;
+  }
+  r->timed = in->ns > 0;
+  if (in->exit.how != ZP_TRACE_NO_EXIT) r->ended = 1;
+  free(s.group);
+  free(item);
+}
+
+/* ---- Common operations ----------------------------------------------------------------------- */
+
+static int by_set(const void *a, const void *b)
+{
+  const zp_member *x = a, *y = b;
+  if (x->set != y->set) return x->set < y->set ? -1 : 1;
+  if (x->seq != y->seq) return x->seq < y->seq ? -1 : 1;
+  return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static void find_members(zp_timeline *t)
+{
+  int64_t n = 0;
+  for (int32_t i = 0; i < t->n; i++) n += t->ranks[i].n;
+  t->member = zp_trace_grow(t->failure, NULL, 0, (size_t)n + 1, sizeof *t->member);
+  for (int32_t i = 0; i < t->n; i++)
+    for (int64_t k = 0; k < t->ranks[i].n; k++) {
+      const zp_timed_op *op = &t->ranks[i].op[k];
+      if (op->set >= 0) t->member[t->members++] = (zp_member){op->seq, k, op->set, i};
+    }
+  qsort(t->member, (size_t)t->members, sizeof *t->member, by_set);
+}
+
+/* Rank r returned from the operation of a, for which it waits until rank s has entered that of b. */
+static void limit(const zp_timeline *t, int64_t *bound, const zp_member *a, const zp_member *b)
+{
+  const zp_timed_op *mine = &t->ranks[a->rank].op[a->record],
+                    *other = &t->ranks[b->rank].op[b->record];
+  int64_t *at = &bound[(int64_t)b->rank * t->n + a->rank];
+  if (a == b || a->rank == b->rank || mine->leave < 0) return;
+  if (!(mine->role == ZP_ROLE_ALL ||
+        (mine->role == ZP_ROLE_TARGET && other->role == ZP_ROLE_SOURCE)))
+    return;
+  if (mine->leave - other->enter < *at) *at = mine->leave - other->enter;
+}
+
+static void align(zp_timeline *t)
+{
+  const size_t n = (size_t)t->n;
+  if (t->n > ALIGNED) return;
+  int64_t *bound = zp_trace_grow(t->failure, NULL, 0, n * n + 1, sizeof *bound);
+  int64_t *work = zp_trace_grow(t->failure, NULL, 0, n * n + 1, sizeof *work);
+  int64_t *offset = zp_trace_grow(t->failure, NULL, 0, n + 1, sizeof *offset);
+  for (size_t i = 0; i < n * n; i++) bound[i] = INT64_MAX;
+  for (int64_t i = 0, end; i < t->members; i = end) {
+    const zp_member *m = t->member;
+    for (end = i; end < t->members && m[end].set == m[i].set && m[end].seq == m[i].seq;) end++;
+    for (int64_t a = i; a < end; a++)
+      for (int64_t b = i; b < end; b++) limit(t, bound, &m[a], &m[b]);
+  }
+  t->violation = zp_clock_offsets(t->n, bound, work, offset);
+  for (size_t i = 0; i < n; i++) t->ranks[i].offset = offset[i];
+  free(bound);
+  free(work);
+  free(offset);
+}
+
+/* Recorders write a return with the next item, so the last one may be missing. Without any, an
+ * operation lasts until the next item of its rank at most. */
+static void complete(zp_timeline *t)
+{
+  t->first = INT64_MAX;
+  t->last = 0;
+  for (int32_t i = 0; i < t->n; i++) {
+    zp_timed_rank *r = &t->ranks[i];
+    for (int64_t k = 0; k < r->n; k++) {
+      zp_timed_op *op = &r->op[k];
+      const int64_t next = k + 1 < r->n ? r->op[k + 1].enter : r->last;
+      if (op->leave < 0 && (!r->timed || op->async))
+        op->leave = op->enter + (r->timed && next - op->enter < 1000 ? next - op->enter : 1000);
+      if (op->leave < 0 && (k + 1 < r->n || r->ended)) op->leave = next;
+      if (op->enter + r->offset < t->first) t->first = op->enter + r->offset;
+      if (op->leave + r->offset > t->last) t->last = op->leave + r->offset;
+      if (op->enter + r->offset > t->last) t->last = op->enter + r->offset;
+    }
+  }
+}
+
+void zp_timeline_read(zp_timeline *t, const char *dir, int32_t first, int32_t last)
+{
+  for (int32_t rank = first; rank <= last; rank++) {
+    zp_trace_open(&t->reader, t->failure, dir, rank);
+    if (t->reader.state == ZP_TRACE_READING) {
+      if (t->n == t->cap) {
+        const int32_t cap = t->cap ? 2 * t->cap : 16;
+        t->ranks =
+            zp_trace_grow(t->failure, t->ranks, (size_t)t->cap, (size_t)cap, sizeof *t->ranks);
+        t->cap = cap;
+      }
+      zp_timed_rank *r = &t->ranks[t->n++];
+      r->rank = rank;
+      read_rank(t, r);
+    }
+    zp_trace_close(&t->reader);
+  }
+  find_members(t);
+  align(t);
+  complete(t);
+}
+
+void zp_timeline_free(zp_timeline *t)
+{
+  zp_trace_close(&t->reader);
+  for (int32_t i = 0; i < t->n; i++) free(t->ranks[i].op);
+  for (int32_t i = 0; i < t->sets; i++) free(t->key[i]);
+  free(t->ranks);
+  free(t->key);
+  free(t->count);
+  free(t->member);
+}

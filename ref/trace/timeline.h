@@ -1,0 +1,53 @@
+/* The operations of some ranks in time: when each was entered and when it returned, which operations
+ * of other ranks it belongs to, and by how much the ranks' clocks differ. */
+#ifndef ZP_TRACE_TIMELINE_H
+#define ZP_TRACE_TIMELINE_H
+
+#include "trace.h"
+
+typedef struct zp_timed_op {
+  int64_t enter, leave; /* ns of the rank's clock; leave -1: not known */
+  int64_t seq;          /* of the operations of `set`: equal numbers belong together */
+  int32_t set;          /* a group, or a pair of which one sends to the other; -1: unknown */
+  int32_t row;          /* the file's number of the group */
+  uint8_t op, async, role;
+  uint8_t mark; /* for the caller */
+} zp_timed_op;
+/* Which members of an operation wait for which: all for all, or some only for the root. */
+enum { ZP_ROLE_ALL, ZP_ROLE_SOURCE, ZP_ROLE_TARGET };
+
+typedef struct zp_timed_rank {
+  zp_timed_op *op; /* [n] by record */
+  int64_t n, cap, last;
+  int32_t rank, ended, timed, returns; /* timed, returns: the trace has such items */
+  int64_t offset;                      /* is added to its times */
+} zp_timed_rank;
+
+typedef struct zp_member { /* operation `record` of ranks[rank] */
+  int64_t seq, record;
+  int32_t set, rank;
+} zp_member;
+
+typedef struct zp_timeline {
+  zp_trace_failure *failure;
+  zp_trace_reader reader;
+  zp_timed_rank *ranks;
+  int32_t n, cap;
+  char **key; /* [sets] */
+  int32_t sets, sets_cap;
+  int64_t *count; /* [sets_cap] operations of the rank that is read */
+  zp_member *member;
+  int64_t members;                /* those with a set, by set, number and time */
+  int64_t violation, first, last; /* ns; of all times, with offsets */
+} zp_timeline;
+
+/* Reads ranks first … last of dir. A failure jumps to t->failure. */
+void zp_timeline_read(zp_timeline *t, const char *dir, int32_t first, int32_t last);
+void zp_timeline_free(zp_timeline *t);
+
+/* clock.c: n clocks, of which bound[s * n + r] limits offset[s] - offset[r]: INT64_MAX for no limit.
+ * Sets offsets that keep all limits, or exceed them by as little as possible, which it returns.
+ * bound is overwritten. */
+int64_t zp_clock_offsets(int32_t n, const int64_t *bound, int64_t *work, int64_t *offset);
+
+#endif

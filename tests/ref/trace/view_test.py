@@ -1,0 +1,130 @@
+"""The pictures of `zeroproof trace view`: ranks of three hosts, whose clocks are hours apart, and one
+of which skips an operation. view_test.py ZEROPROOF DIR"""
+
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import unittest.mock
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.insert(0, os.path.join(ROOT, "conformance", "recorder"))
+
+import zeroproof_trace_file  # noqa: E402
+
+RANKS, STEPS, MILLISECOND = 4, 40, 1_000_000
+CLOCKS = (10**12, 10**12 + 3600 * 10**9, 10**12 - 900 * 10**9, 10**12 + 3600 * 10**9)
+bad = 0
+
+
+def verdict(good, name, why=""):
+    global bad
+    print(f"ok {name}" if good else f"not ok {name}: {why}")
+    bad |= not good
+
+
+def record(folder, drift=0):
+    """All ranks enter all_reduce, rank r after r ms and some more; the slowest one decides when it
+    returns. Rank 0 sends to rank 1 in between. Rank 2 skips the last all_reduce."""
+    dice, true = random.Random(1), [0] * RANKS
+    with unittest.mock.patch.object(zeroproof_trace_file.time, "monotonic_ns") as clock:
+
+        def at(rank):
+            clock.return_value = CLOCKS[rank] + true[rank] + rank * drift * true[rank] // 1000
+
+        files = [zeroproof_trace_file.TraceFile(folder, r, RANKS) for r in range(RANKS)]
+        group = [f.group("world", list(range(RANKS)), label="default_pg") for f in files]
+        for step, r in itertools.product(range(STEPS), range(RANKS)):
+            if r == 0:
+                started = list(true)
+            true[r] = started[r] + dice.randrange(1, 5) * MILLISECOND
+            files[r].mark(zeroproof_trace_file.STEP, step)
+            at(r)
+            if r == 0:
+                files[r].operation("send", group[r], count=4, root=1, later=True)
+            if r == 1:
+                files[r].operation("recv", group[r], count=4, root=0)
+                true[1] = max(true[1], true[0]) + MILLISECOND
+                at(r)
+                files[r].returned(files[r].count - 1)
+            if step == STEPS - 1 and r == 2:
+                continue
+            true[r] += MILLISECOND
+            at(r)
+            files[r].operation("all_reduce", group[r], "sum", "float32", 4)
+            if r == RANKS - 1 and step < STEPS - 1:
+                done = max(true) + MILLISECOND
+                for q in range(RANKS):
+                    true[q] = done + dice.randrange(MILLISECOND)
+                    at(q)
+                    files[q].returned(files[q].count - 1)
+        for r, file in enumerate(files):
+            file.close(completed=r == 2)
+
+
+def view(zeroproof, folder):
+    picture = folder + ".json"
+    subprocess.run(
+        [zeroproof, "trace", "view", folder, "--out", picture],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    with open(picture, encoding="utf-8") as file:
+        return json.load(file)["traceEvents"]
+
+
+def slices(events, name):
+    return [
+        [e for e in events if e["ph"] == "X" and e["pid"] == r and e["name"] == name]
+        for r in range(RANKS)
+    ]
+
+
+def latest(events):
+    """By how many µs an all_reduce returned before the last rank entered it, at worst."""
+    worst = -1e9
+    for members in zip(*slices(events, "all_reduce"), strict=False):
+        if any("returned" in e["args"] for e in members):
+            continue
+        entered = max(e["ts"] for e in members)
+        worst = max(worst, entered - min(e["ts"] + e["dur"] for e in members))
+    return worst
+
+
+def main():
+    zeroproof, folder = sys.argv[1:]
+    record(os.path.join(folder, "hosts"))
+    events = view(zeroproof, os.path.join(folder, "hosts"))
+    late = latest(events)
+    verdict(-3000 < late < 0.01, "clocks_of_hosts_are_aligned_by_common_operations", late)
+    times = [e["ts"] for e in events if "ts" in e]
+    verdict(0 <= min(times) and max(times) < 1e6, "times_start_at_0", (min(times), max(times)))
+    durations = [e["dur"] for e in slices(events, "all_reduce")[0][:-1]]
+    verdict(min(durations) > 1000, "an_operation_lasts_until_it_returned", durations)
+    arrows = [e for e in events if e["ph"] in "stf"]
+    sends = {e["id"]: e for e in arrows if e["ph"] == "s" and e["name"] == "send"}
+    ends = {e["id"]: e for e in arrows if e["ph"] == "f" and e["name"] == "recv"}
+    pairs = [(sends[i]["pid"], ends[i]["pid"]) for i in sends]
+    verdict(pairs == [(0, 1)] * STEPS, "an_arrow_leads_from_each_send_to_its_receive", pairs)
+    whole = [e for e in arrows if e["name"] == "all_reduce"]
+    ids = {i: "".join(e["ph"] for e in whole if e["id"] == i) for i in {e["id"] for e in whole}}
+    good = sorted(ids.values()) == ["stf"] + ["sttf"] * (STEPS - 1)
+    verdict(good, "arrows_join_all_members", ids)
+    marked = [e for e in events if e.get("cname") == "terrible"]
+    said = [e for e in marked if e["ph"] == "i"]
+    good = len(said) == 1 and said[0]["pid"] == 2 and "rank 2" in said[0]["name"]
+    verdict(good, "the_cause_is_a_red_mark_at_its_rank", said)
+    good = any(e["ph"] == "X" and said[0]["name"] == e["args"]["cause"] for e in marked)
+    verdict(good, "red_operations_have_the_sentence", marked)
+    stuck = [e["pid"] for e in events if e.get("cname") == "bad"]
+    verdict(sorted(stuck) == [0, 1, 3], "operations_that_never_returned_are_marked", stuck)
+    record(os.path.join(folder, "drift"), drift=40)  # no offsets fit: up to 120 µs per ms
+    late = latest(view(zeroproof, os.path.join(folder, "drift")))
+    verdict(0 < late < 16000, "clocks_that_drift_are_aligned_as_well_as_possible", late)
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())
