@@ -1,0 +1,188 @@
+"""`zeroproof trace watch` beside a job that writes its traces, and the formats of `trace check`.
+watch_test.py ZEROPROOF DIR"""
+
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path.insert(0, os.path.join(ROOT, "conformance", "recorder"))
+
+import zeroproof_trace_file  # noqa: E402
+
+MOST = 600  # seconds: only limits how long a failing test takes
+bad = 0
+
+
+def verdict(good, name, why=""):
+    global bad
+    print(f"ok {name}" if good else f"not ok {name}: {why}")
+    bad |= not good
+
+
+def record(folder, ranks=3, skips=None, site="a,b:c%.py:7", closes=True, exits=None):
+    """Ten all_reduce of each rank; rank `skips` skips the eighth and enters an all_gather."""
+    for rank in range(ranks):
+        file = zeroproof_trace_file.TraceFile(folder, rank, ranks)
+        group = file.group("world", list(range(ranks)), label='<?&>')
+        at = file.number_of_site(site)
+        for step in range(10):
+            file.mark(zeroproof_trace_file.STEP, step)
+            op = "all_gather" if rank == skips and step == 7 else "all_reduce"
+            number = file.operation(op, group, "sum", "float32", 4, site=at)
+            if rank == skips and step == 7:
+                break
+            if skips is not None and step == 7:
+                break
+            file.returned(number)
+        if closes:
+            file.close(ended=exits if rank == ranks - 1 else None)
+
+
+def watch(zeroproof, folder, *options):
+    return subprocess.Popen(
+        [zeroproof, "trace", "watch", folder, "--interval", "0.02", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def ends(process, code, pattern, name):
+    try:
+        out = process.communicate(timeout=MOST)[0]
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out = "it does not end: " + process.communicate()[0]
+    good = process.returncode == code and re.search(pattern, out, re.MULTILINE)
+    verdict(good, name, f"exit code {process.returncode}: {out}")
+    return out
+
+
+def growing(zeroproof, folder):
+    """The watch begins before the folder exists. Files grow by a few bytes, and tear items."""
+    source, target = os.path.join(folder, "source"), os.path.join(folder, "grows")
+    record(source)
+    process = watch(zeroproof, target)
+    os.mkdir(target)
+    whole = []
+    for rank in range(3):
+        with open(os.path.join(source, f"rank-{rank}.zpt"), "rb") as file:
+            whole.append(file.read())
+    seen = ""
+    for at in range(0, max(map(len, whole)), 5):
+        for rank, data in enumerate(whole):
+            with open(os.path.join(target, f"rank-{rank}.zpt"), "ab") as file:
+                file.write(data[at : at + 5])
+        if at in (130, 180):  # until the watch has read so far, within an item
+            seen += process.stdout.readline()
+    ends(
+        process,
+        0,
+        "^all 3 ranks completed: 30 records, consistent$",
+        "a_job_that_completes_ends_it",
+    )
+    verdict("3 of 3 ranks have traces, 0 ended" in seen, "it_follows_the_traces", seen)
+
+
+def alarms(zeroproof, folder):
+    hangs = os.path.join(folder, "hangs")
+    record(hangs, skips=1, closes=False)
+    command = f'echo "$ZEROPROOF_ALARM" >{folder}/alarm; exit 5'
+    out = ends(
+        watch(zeroproof, hangs, "--stall", "0.2", "--command", command),
+        1,
+        r"^alarm: no progress for \d+ s: step 7: rank 1 ",
+        "an_alarm_names_the_culprit",
+    )
+    verdict("rank 1 " in out and "exit status 5" in out, "a_failed_command_is_reported", out)
+    with open(os.path.join(folder, "alarm"), encoding="utf-8") as file:
+        said = file.read()
+    verdict(said.startswith("no progress for ") and "rank 1 " in said, "it_has_the_sentence", said)
+    out = ends(watch(zeroproof, hangs, "--once"), 0, "3 of 3 ranks", "one_look_is_no_alarm")
+    row = r"^ +1 +7 +8 +0 +[0-9.]+  runs +all_gather sum 4 fp32 \(a,b:c%\.py:7\)$"
+    verdict(re.search(row, out, re.MULTILINE), "the_table_has_a_row_for_each_rank", out)
+    ends(
+        watch(zeroproof, os.path.join(folder, "none"), "--stall", "0.1"),
+        1,
+        "^alarm: no progress for .*there are no traces in",
+        "a_job_without_traces_is_an_alarm",
+    )
+    fails = os.path.join(folder, "fails")
+    record(fails, exits=(1, 3, ""))
+    ends(
+        watch(zeroproof, fails),
+        1,
+        "^alarm: .*rank 2 ended with exit status 3",
+        "so_is_a_failed_rank",
+    )
+    record(os.path.join(fails, "attempt-1"))
+    out = ends(watch(zeroproof, fails), 0, "^all 3 ranks completed", "the_last_attempt_is_watched")
+    verdict("attempt 1\n" in out, "it_is_named", out)
+    ends(watch(zeroproof, fails, "--attempt", "0"), 1, "^alarm: ", "another_one_can_be_watched")
+    large = os.path.join(folder, "large")
+    record(large, ranks=1, closes=False)
+    name = os.path.join(large, "rank-0.zpt")
+    with open(name, "rb") as file:
+        data = file.read()
+    with open(name, "wb") as file:  # the world has 131072 ranks
+        file.write(data[:8] + zeroproof_trace_file.numbers(0, 1 << 17) + data[10:])
+    out = ends(
+        watch(zeroproof, large, "--once"), 0, "1 of 131072 ranks", "large_worlds_are_watched"
+    )
+    verdict(len(out.splitlines()) < 40, "the_table_is_short", out)
+
+
+def formats(zeroproof, folder):
+    def check(what, form, code):
+        process = subprocess.run(
+            [zeroproof, "trace", "check", os.path.join(folder, what), "--format", form],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+        verdict(process.returncode == code, f"{form}_of_{what}_has_the_exit_code", process)
+        return process.stdout
+
+    out = check("hangs", "github", 1).splitlines()
+    start = "::error file=a%2Cb%3Ac%25.py,line=7,title=zeroproof trace check::step 7: rank 1 "
+    verdict(out[0].startswith(start), "annotations_are_at_the_line_of_the_call", out)
+    verdict("a,b:c%25.py:7" in out[0], "the_message_is_escaped", out)
+    out = check("source", "github", 0)
+    verdict("::" not in out and "consistent" in out, "a_good_run_has_no_annotations", out)
+    for what, failures in (("hangs", 1), ("source", 0)):
+        suite = xml.etree.ElementTree.fromstring(check(what, "junit", failures))[0]
+        needed = "name timestamp hostname tests failures errors time id package"
+        verdict(sorted(suite.attrib) == sorted(needed.split()), "a_suite_has_its_attributes", suite)
+        kinds = [child.tag for child in suite]
+        cases = kinds.count("testcase")
+        order = ["properties", *["testcase"] * cases, "system-out", "system-err"]
+        verdict(kinds == order and cases == int(suite.get("tests")), "elements_are_in_order", kinds)
+        found = suite.findall("testcase/failure")
+        good = len(found) == int(suite.get("failures")) == failures
+        good = good and all("in '<?&>' {0–2}" in f.get("message") for f in found)
+        verdict(good, f"junit_has_the_failures_of_{what}", [f.attrib for f in found])
+    verdict(
+        check("hangs", "json", 1)
+        == subprocess.run(
+            [zeroproof, "trace", "check", "--json", os.path.join(folder, "hangs")],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
+        ).stdout,
+        "json_is_the_short_form",
+    )
+
+
+def main():
+    zeroproof, folder = sys.argv[1:]
+    growing(zeroproof, folder)
+    alarms(zeroproof, folder)
+    formats(zeroproof, folder)
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())
