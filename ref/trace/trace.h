@@ -24,7 +24,7 @@ enum {
   ZP_TRACE_OP = 10,     /* an operation written out; the reader returns it for both forms */
   ZP_TRACE_SOURCE = 11, /* the source of an earlier receive from any source */
   ZP_TRACE_EXTENSION = 12,
-  ZP_TRACE_RETURNED = 13, /* of the reader only: an extension ZP_TRACE_RETURN */
+  ZP_TRACE_RETURNED = 14, /* of the reader only: an extension ZP_TRACE_RETURN */
   ZP_TRACE_FIRST_DEF = 16
 };
 /* The most ranks of a run. The limit keeps a damaged header from requesting all memory. */

@@ -26,7 +26,7 @@ def record(folder, ranks=3, skips=None, site="a,b:c%.py:7", closes=True, exits=N
     """Ten all_reduce of each rank; rank `skips` skips the eighth and enters an all_gather."""
     for rank in range(ranks):
         file = zeroproof_trace_file.TraceFile(folder, rank, ranks)
-        group = file.group("world", list(range(ranks)), label='<?&>')
+        group = file.group("world", list(range(ranks)), label='<"&>')
         at = file.number_of_site(site)
         for step in range(10):
             file.mark(zeroproof_trace_file.STEP, step)
