@@ -20,6 +20,7 @@ from zeroproof_trace_attempt import choose
 from zeroproof_trace_exit import Ending
 from zeroproof_trace_file import CALL, CALL_END, REDOPS, STEP, TraceFile
 from zeroproof_trace_sites import BATCH, BLOCKING, DEEPEST, DEPTH, Sites, hashed
+from zeroproof_trace_values import Values, values_of
 
 
 def total(tensors):
@@ -109,7 +110,7 @@ class Hint(threading.local):
 
 
 class Recorder:
-    def __init__(self, folder, depth, redact):
+    def __init__(self, folder, depth, redact, values):
         import torch
         import torch.distributed as dist
         from torch.distributed import distributed_c10d
@@ -120,15 +121,17 @@ class Recorder:
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
         self.in_backward = getattr(torch._C, "_current_graph_task_id", lambda: -1)
         self.recordings = 0
-        self.begin(folder, depth, redact)
+        self.begin(folder, depth, redact, values)
 
-    def begin(self, folder, depth, redact):
+    def begin(self, folder, depth, redact, values):
         """A new trace in folder."""
         self.recordings += 1
+        self.values = None if values is None else Values(self, values)
         self.folder, self.depth, self.redact = folder, depth, redact
         self.file, self.sites, self.keys, self.closed = None, None, {}, False
         self.any_source = set()  # numbers of receives from any source without a recorded source
         self.user_phase, self.user_steps, self.step_before = "", False, None
+        self.user_step = None
         # steps that optimizers ended, None before the first phase; and how many each of them took
         self.steps, self.taken = None, weakref.WeakKeyDictionary()
 
@@ -166,6 +169,8 @@ class Recorder:
             return
         self.closed = True
         if self.file:
+            if self.values:
+                self.values.arrived(block=True)
             ended = self.ending.found() if at_exit or self.ending.error else None
             if ended is not None and self.redact:
                 ended = (*ended[:2], "")
@@ -187,20 +192,24 @@ class Recorder:
         def enter(*args, **kwargs):
             arguments = {**dict(zip(names, args, strict=False)), **kwargs}
             tensor = first(arguments, *tensors)
-            self.publish(name, arguments, "async_op" in names, tensor)
+            entered = self.publish(name, arguments, "async_op" in names, tensor)
             keys = (
                 torch._C._dispatch_keys(tensor)
                 if tensor is not None
                 else torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
             )
-            return op.redispatch(keys & below, *args, **kwargs)
+            if self.values is None:
+                return op.redispatch(keys & below, *args, **kwargs)
+            return self.values.around(
+                lambda: op.redispatch(keys & below, *args, **kwargs), name, arguments, entered
+            )
 
         return enter
 
     def publish(self, name, arguments, has_async_flag, tensor=None):
         """Records an operation before it is entered."""
         if not self.records():
-            return
+            return None
         op, count = ENTERED[name]
         file, hint = self.file or self.trace(), self.hint
         group = self.number_of(self.dist.ProcessGroup.unbox(arguments["process_group"]))
@@ -231,6 +240,9 @@ class Recorder:
             self.any_source.add(hint.number)
         if batch is not None:
             self.batch_has(batch)
+        if self.values is None or op in ("send", "recv"):
+            return None
+        return self.values.entered(hint.number, op, group, root)
 
     def position(self, frame):
         """The numbers of call site and phase, and the kinds of the frames above the program."""
@@ -270,7 +282,8 @@ class Recorder:
         return self.file
 
     def step(self, number_of_step, of_user=True):
-        self.user_steps |= of_user
+        if of_user:
+            self.user_steps, self.user_step = True, number_of_step
         if self.records():
             self.trace().mark(STEP, number_of_step)
         elif not self.closed and self.file is None:
@@ -282,13 +295,17 @@ class Recorder:
     def stepped(self, optimizer, *_):
         """An optimizer has taken a step. An optimizer within it does not end a step, nor one that
         autograd runs. Of several optimizers, the first one ends it."""
-        if self.torch.compiler.is_compiling() or self.user_steps or self.in_backward() != -1:
+        if self.torch.compiler.is_compiling() or self.in_backward() != -1:
             return
         wrapper = sys._getframe(1)
         frame = wrapper.f_back
         while frame is not None and frame.f_code is not wrapper.f_code:
             frame = frame.f_back
         if frame is not None:
+            return
+        if self.values:
+            self.values.sample(optimizer, self.user_step)
+        if self.user_steps:
             return
         try:
             self.taken[optimizer] = self.taken.get(optimizer, 0) + 1
@@ -431,19 +448,20 @@ def depth_of(depth):
     return depth
 
 
-def record(folder, depth=None, redact=None):
+def record(folder, depth=None, redact=None, values=None):
     """Starts recording to folder/rank-N.zpt, or folder/attempt-K/rank-N.zpt after a restart, or if
     the folder has traces. depth: how many lines of the stack a call site has
     (ZEROPROOF_TRACE_DEPTH, or 3); 0: none. redact: file names and labels of groups are hashed
-    (ZEROPROOF_TRACE_REDACT=1)."""
+    (ZEROPROOF_TRACE_REDACT=1). values: fingerprints of the values of collectives, and every that
+    many steps of parameters, gradients and states (ZEROPROOF_TRACE_VALUES); 0: of collectives."""
     global _recorder
-    depth = depth_of(depth)
+    depth, values = depth_of(depth), values_of(values)
     if redact is None:
         redact = os.environ.get("ZEROPROOF_TRACE_REDACT", "0") not in ("", "0")
     if _recorder is None:
-        _recorder = Recorder(folder, depth, redact).install()
+        _recorder = Recorder(folder, depth, redact, values).install()
     elif _recorder.closed:
-        _recorder.begin(folder, depth, redact)
+        _recorder.begin(folder, depth, redact, values)
         _recorder.hook()
     return _recorder
 
@@ -452,6 +470,13 @@ def step(number_of_step):
     """Sets the step of the following operations. From then on, optimizers do not count steps."""
     if _recorder:
         _recorder.step(number_of_step)
+
+
+def watch(model, group=None):
+    """Names the parameters of a model in fingerprints of values. group: all its members hold
+    replicas of the model (DistributedDataParallel: its own group)."""
+    if _recorder and _recorder.values:
+        _recorder.values.watch(model, group)
 
 
 def phase(words):

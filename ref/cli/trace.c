@@ -96,12 +96,13 @@ static void print_json(const zp_trace_verdict *v, const zp_trace_attempt *of)
                                     ranks, "record", (json_int_t)f->record, "consequence",
                                     f->consequence == 1, "text", f->text));
   }
-  json_t *all = json_pack("{s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "schema",
-                          "zeroproof/trace/1", "good", v->errors == 0, "attempt", (int)of->number,
-                          "ranks", (int)v->world, "records", (json_int_t)v->records, "not_judged",
-                          (json_int_t)v->unjudged, "mismatches", (json_int_t)v->mismatches,
-                          "cycles", (json_int_t)v->cycles, "asynchronous_cycles",
-                          (json_int_t)v->async_cycles, "cause", causes(v), "findings", list);
+  json_t *all =
+      json_pack("{s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "schema",
+                "zeroproof/trace/1", "good", v->errors == 0, "attempt", (int)of->number, "ranks",
+                (int)v->world, "records", (json_int_t)v->records, "not_judged",
+                (json_int_t)v->unjudged, "mismatches", (json_int_t)v->mismatches, "cycles",
+                (json_int_t)v->cycles, "asynchronous_cycles", (json_int_t)v->async_cycles,
+                "values", (json_int_t)v->values, "cause", causes(v), "findings", list);
   json_dumpf(all, stdout, JSON_INDENT(1));
   putchar('\n');
   json_decref(all);
@@ -150,12 +151,24 @@ static void print_findings(const zp_trace_verdict *v)
   if (listed > PRINTED_MAX) printf("and %d more (--json lists all)\n", (int)listed - PRINTED_MAX);
 }
 
+/* What the verdict is about: without fingerprints, values may differ. */
+static const char *verdict_of(const zp_trace_verdict *v)
+{
+  int32_t values = 0;
+  for (int32_t i = 0; i < v->findings; i++)
+    values += !v->finding[i].warning && strcmp(v->finding[i].kind, "value") == 0;
+  if (v->errors == 0) return "consistent";
+  return values == v->errors ? "inconsistent, values differ between ranks"
+                             : "inconsistent, the traces do not match each other";
+}
+
 static void print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
 {
   const int bad = v->errors > 0;
   for (int32_t i = 0; i < v->causes;) i = print_cause(v, i);
-  printf("%" PRId64 " records of %d ranks: %s", v->records, (int)v->world,
-         bad ? "inconsistent, the traces do not match each other" : "consistent");
+  printf("%" PRId64 " records of %d ranks: %s", v->records, (int)v->world, verdict_of(v));
+  if (v->values > 0) printf(" (order, shapes and %" PRId64 " values)", v->values);
+  else if (!bad) printf(" (order and shapes only)");
   if (v->mismatches > 1) printf("; %" PRId64 " operations differ", v->mismatches);
   if (v->cycles > 1) printf("; %" PRId64 " cycles", v->cycles);
   putchar('\n');

@@ -93,6 +93,7 @@ static void replay(judge *j, player *p)
       p->step = item->number;
       zp_trace_note_past(j, p, ZP_TRACE_PAST_STEP);
       break;
+    case ZP_TRACE_VALUE: zp_trace_add_value(j, p); break;
     default: break;
     }
     if (p->waits > 0 && !p->in_call) {
@@ -145,6 +146,7 @@ static void open_ranks(judge *j, int32_t world)
     else
       *r = (zp_trace_reader){
           .failure = &j->failure, .dir = j->dir, .rank = rank, .state = ZP_TRACE_MISSING};
+    r->wants_values = 1;
     j->bytes += r->bytes;
   }
 }
@@ -224,6 +226,7 @@ static void finish(judge *j)
   zp_trace_report_behind(j);
   zp_trace_report_short(j);
   zp_trace_report_exits(j);
+  zp_trace_report_values(j);
   for (int32_t i = 0; i < j->flight.notes; i++) {
     const zp_flight_note *note = &j->flight.note[i];
     zp_trace_add_finding(j, "unknown", note->ranks > 0 ? note->rank[0] : -1, 0, 1, "%s",
@@ -256,6 +259,7 @@ static void clean(judge *j)
 {
   zp_flight_close(&j->flight);
   zp_trace_explain_free(j);
+  zp_trace_free_values(j);
   free(j->until);
   for (int64_t i = 0; i < j->groups; i++) {
     group *g = j->all[i];

@@ -79,6 +79,7 @@ typedef struct group {
   int64_t base;     /* the first one that is not complete */
   int64_t searched; /* the operations before it may have been searched for a member to wait for */
   int64_t index;    /* its index in judge.all */
+  int64_t agreed;   /* operations of which all members have the same result */
   ahead *ahead;     /* from ahead_first to aheads - 1 */
 } group;
 
@@ -213,6 +214,7 @@ typedef struct judge {
   gap *gap;
   int32_t gaps, gaps_cap;
   int32_t findings_cap;
+  struct values *values; /* NULL: the traces have no values */
 } judge;
 
 /* sets.c: adds i; removes it; the least element from i on, or -1. words: the memory of a set. */
@@ -328,6 +330,11 @@ void zp_trace_report_exits(judge *j);
 /* "exit status 3", "an exception (ValueError), exit status 1" */
 enum { ZP_TRACE_EXIT_TEXT = 128 };
 const char *zp_trace_exit_text(const zp_trace_exit *e, char *text, size_t cap);
+
+/* values.c: a fingerprint that rank p recorded; at the end, reports the first values that differ. */
+void zp_trace_add_value(judge *j, player *p);
+void zp_trace_report_values(judge *j);
+void zp_trace_free_values(judge *j);
 
 void zp_trace_add_finding(judge *j, const char *kind, int32_t rank, int64_t record, int warning,
                           const char *format, ...) __attribute__((format(printf, 6, 7)));

@@ -146,6 +146,7 @@ void zp_trace_close(zp_trace_reader *r)
   free(r->sites.at);
   free(r->labels.at);
   free(r->keys.at);
+  free(r->tensors.at);
   free(r->text);
   *r = (zp_trace_reader){.state = ZP_TRACE_STOPPED};
 }
@@ -262,6 +263,7 @@ static int give_def(zp_trace_reader *r, zp_trace_item *item, int64_t id)
   if (id >= r->defs || r->def[id].sig.op == 0) return stop(r, -2);
   item->kind = ZP_TRACE_OP;
   item->op = &r->def[id];
+  r->last = item->op;
   r->records++;
   return 1;
 }
@@ -276,6 +278,7 @@ static int64_t define(zp_trace_reader *r)
   if (bad) return bad;
   if (id >= r->defs) {
     const int32_t n = (int32_t)(id < 16 ? 16 : id < 128 ? 128 : ZP_TRACE_DEFS);
+    r->last = NULL; /* it may move */
     r->def = zp_trace_grow(r->failure, r->def, (size_t)r->defs, (size_t)n, sizeof *r->def);
     r->defs = n;
   }
@@ -302,8 +305,13 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
       continue;
     case ZP_TRACE_EXTENSION:
       r->returned = 0;
+      r->value.kind = 0;
       bad = read_extension(r);
       if (bad) return stop(r, bad);
+      if (r->value.kind != 0 && r->wants_values) {
+        item->kind = ZP_TRACE_VALUE;
+        return 1;
+      }
       if (!r->want_returns || r->returned <= 0 || r->returned > r->records) continue;
       item->kind = ZP_TRACE_RETURNED;
       item->number = r->returned;
@@ -312,6 +320,7 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
       bad = read_def(r, &r->inline_op);
       if (bad) return stop(r, bad);
       item->op = &r->inline_op;
+      r->last = item->op;
       r->records++;
       return 1;
     case ZP_TRACE_GROUP:

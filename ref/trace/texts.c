@@ -88,12 +88,18 @@ int64_t zp_trace_read_extension(zp_trace_reader *r, int64_t kind, const uint8_t 
     r->returned = number(&b);
     return r->returned < 0 ? -2 : 0;
   }
-  if (kind != ZP_TRACE_SITE && kind != ZP_TRACE_AT_SITE && kind != ZP_TRACE_LABEL) return 0;
+  if (kind == ZP_TRACE_VALUE_OF_OP || kind == ZP_TRACE_VALUE_OF_TENSOR)
+    return zp_trace_read_value(r, kind, raw, n);
+  if (kind < ZP_TRACE_SITE || kind > ZP_TRACE_TENSOR) return 0;
   const int64_t id = number(&b);
   if (id < 0 || id > INT32_MAX) return -2;
   if (kind == ZP_TRACE_AT_SITE) r->site = (int32_t)id;
   if (kind == ZP_TRACE_AT_SITE) return 0;
   zp_trace_clean_text(b.at, b.end - b.at, text, sizeof text);
-  zp_trace_keep_text(r, kind == ZP_TRACE_SITE ? &r->sites : &r->labels, id, text);
+  zp_trace_keep_text(r,
+                     kind == ZP_TRACE_SITE    ? &r->sites
+                     : kind == ZP_TRACE_LABEL ? &r->labels
+                                              : &r->tensors,
+                     id, text);
   return 0;
 }

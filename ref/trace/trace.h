@@ -24,6 +24,7 @@ enum {
   ZP_TRACE_OP = 10,     /* an operation written out; the reader returns it for both forms */
   ZP_TRACE_SOURCE = 11, /* the source of an earlier receive from any source */
   ZP_TRACE_EXTENSION = 12,
+  ZP_TRACE_VALUE = 13, /* no tag: the reader returns it for an extension with a fingerprint */
   ZP_TRACE_RETURNED = 14, /* of the reader only: an extension ZP_TRACE_RETURN */
   ZP_TRACE_FIRST_DEF = 16
 };
@@ -31,8 +32,24 @@ enum {
 enum { ZP_TRACE_WORLD = 1 << 17 };
 enum { ZP_TRACE_DEFS = 1024, ZP_TRACE_NAME = 256 };
 /* The kinds of extensions. Readers skip other kinds. */
-enum { ZP_TRACE_SITE = 1, ZP_TRACE_AT_SITE = 2, ZP_TRACE_EXIT = 3, ZP_TRACE_LABEL = 4 };
-enum { ZP_TRACE_RETURN = 16 };
+enum {
+  ZP_TRACE_SITE = 1,
+  ZP_TRACE_AT_SITE = 2,
+  ZP_TRACE_EXIT = 3,
+  ZP_TRACE_LABEL = 4,
+  ZP_TRACE_VALUE_OF_OP = 5,
+  ZP_TRACE_TENSOR = 6,
+  ZP_TRACE_VALUE_OF_TENSOR = 7,
+  ZP_TRACE_RETURN = 16
+};
+/* What the fingerprint of an operation is of. NO_…: this member passes in, or receives, no value. */
+enum {
+  ZP_TRACE_NO_INPUT = 0,
+  ZP_TRACE_INPUT = 1,
+  ZP_TRACE_RESULT = 2,
+  ZP_TRACE_NO_RESULT = 3,
+  ZP_TRACE_SIDES
+};
 enum { ZP_TRACE_ASYNC = 1, ZP_TRACE_ANY = 2 }; /* flags; ANY: a receive from any source */
 #define ZP_TRACE_MAGIC "ZPTRACE\1"
 
@@ -58,6 +75,21 @@ typedef struct zp_trace_def {
 typedef struct zp_trace_run { /* members first, first + stride, … */
   int32_t first, stride, length;
 } zp_trace_run;
+
+/* The fingerprint of `bytes` bytes: ref/num/simd/fingerprint.h. */
+typedef struct zp_trace_print {
+  uint64_t lane[2];
+  int64_t bytes;
+} zp_trace_print;
+
+typedef struct zp_trace_value {
+  int kind, side;     /* kind: ZP_TRACE_VALUE_OF_OP, ZP_TRACE_VALUE_OF_TENSOR; 0: no value */
+  int64_t group;      /* the file's own number */
+  int64_t i;          /* the operation's number in its group; the tensor's in the file */
+  int64_t back, step; /* distance in operations; step of a tensor, -1: the current one */
+  int32_t op, root;
+  zp_trace_print print;
+} zp_trace_value;
 
 typedef struct zp_trace_item {
   int kind;
@@ -115,6 +147,10 @@ typedef struct zp_trace_reader {
   int32_t site;                         /* of the next operation without a definition */
   zp_trace_texts phases, sites, labels; /* labels: by the number of their group */
   zp_trace_texts keys;                  /* of groups, for the caller */
+  zp_trace_texts tensors;
+  const zp_trace_def *last; /* of the last operation; NULL before the first one */
+  zp_trace_value value;     /* of the last extension */
+  int wants_values;         /* set by the caller: fingerprints are returned, not skipped */
   char *text;
   int64_t text_n, text_cap;
   zp_trace_exit exit;
@@ -145,6 +181,8 @@ void zp_trace_clean_text(const uint8_t *raw, int64_t n, char *text, size_t cap);
  * `body`. Returns 0, or -2 if the body is invalid. */
 enum { ZP_TRACE_BODY = 512 };
 int64_t zp_trace_read_extension(zp_trace_reader *r, int64_t kind, const uint8_t *body, int64_t n);
+/* value_items.c: the same for a fingerprint, which becomes r->value. */
+int64_t zp_trace_read_value(zp_trace_reader *r, int64_t kind, const uint8_t *body, int64_t n);
 /* Returns 1 + the highest rank in a file name in dir, 0 without such files, or -1 if dir cannot be
  * read (errno). has: NULL or [ZP_TRACE_WORLD]; the elements of ranks in file names become 1. */
 int32_t zp_trace_named(const char *dir, uint8_t *has);
@@ -185,6 +223,7 @@ typedef struct zp_trace_verdict {
   zp_trace_cause *cause;           /* [causes] */
   int32_t causes, causes_cap, cut; /* cut: the search read only the next `cut` items of a rank */
   int64_t records, unjudged, mismatches, cycles, async_cycles;
+  int64_t values;            /* operations and tensors whose values were compared */
   zp_trace_finding *finding; /* [findings] errors first, then warnings, each by record */
   int32_t findings;
 } zp_trace_verdict;

@@ -1,0 +1,438 @@
+"""Fingerprints of values: inputs and results of collectives, and parameters, gradients and the
+optimizer's state every n steps. conformance/TRACE.md, "Values".
+
+A fingerprint of a tensor on the CPU is computed by libzeroproof. On another device it is computed
+by tensor operations on the current stream, copied without blocking, and written later."""
+
+import collections
+import ctypes
+import glob
+import os
+import sys
+import weakref
+
+from zeroproof_trace_file import EXTENSION, OPS, extension, numbers
+
+VALUE_OF_OP, TENSOR, VALUE_OF_TENSOR = 5, 6, 7  # kinds of extensions
+NO_INPUT, INPUT, RESULT, NO_RESULT = range(4)
+NAMED = 1 << 16  # readers compare this many tensors
+WORDS, MASK = 512, (1 << 64) - 1
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def library_file():
+    """The file of libzeroproof.so: of the package zeroproof, or built in this source tree."""
+    try:
+        from zeroproof import _native
+
+        return str(_native.library_path())
+    except ImportError:
+        named = os.environ.get("ZEROPROOF_LIBRARY")
+        built = glob.glob(os.path.join(HERE, "..", "..", "build", "libzeroproof.so.*"))
+        if named or built:
+            return named or sorted(built)[0]
+    raise OSError(
+        "zeroproof: values need libzeroproof.so: install the package zeroproof, run `make lib`, "
+        "or set ZEROPROOF_LIBRARY"
+    )
+
+
+def mixed(x):
+    """splitmix64"""
+    x = x + 0x9E3779B97F4A7C15 & MASK
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
+    return x ^ x >> 31
+
+
+def signed(x):
+    return x - (1 << 64) if x >> 63 else x
+
+
+class OnDevice:
+    """Fingerprints by tensor operations, for devices without a kernel of their own. Products and
+    sums of int64 wrap."""
+
+    CHUNK = 1 << 13  # blocks in one operation: 16 MiB, and 8 times as much for the products
+
+    def __init__(self, torch, device):
+        self.torch = torch
+        keys = [[mixed(lane << 63 | i) >> 32 for i in range(WORDS)] for lane in (0, 1)]
+        self.keys = torch.tensor(keys, dtype=torch.int64, device=device)
+        self.device = device
+
+    def constant(self, x):
+        return self.torch.tensor(signed(x), dtype=self.torch.int64, device=self.device)
+
+    def shifted(self, x, n):
+        return x >> n & (1 << 64 - n) - 1
+
+    def block_keys(self, first, n):
+        """[2, n]: of blocks first, first + 1, …"""
+        block = self.torch.arange(first, first + n, dtype=self.torch.int64, device=self.device)
+        found = []
+        for lane in (0, 1):
+            x = (block | signed(lane << 63 | 1 << 62)) + signed(0x9E3779B97F4A7C15)
+            x = (x ^ self.shifted(x, 30)) * signed(0xBF58476D1CE4E5B9)
+            x = (x ^ self.shifted(x, 27)) * signed(0x94D049BB133111EB)
+            found.append(x ^ self.shifted(x, 31) | 1)
+        return self.torch.stack(found)
+
+    def add(self, flat, at, total):
+        """flat: the bytes, as uint8, from byte `at` of the value on. total: int64 [2]."""
+        torch, size = self.torch, 4 * WORDS
+        head = at % size
+        padded = torch.nn.functional.pad(flat, (head, -(head + flat.numel()) % size))
+        words = padded.view(torch.int32).view(-1, WORDS)
+        for i in range(0, len(words), self.CHUNK):
+            part = words[i : i + self.CHUNK].to(torch.int64) & 0xFFFFFFFF
+            sums = torch.stack([(part * key).sum(1) for key in self.keys])
+            total += (sums * self.block_keys(at // size + i, len(part))).sum(1)
+
+
+class Pieces:
+    """The tensors of one side of an operation. at: the position of the first byte; the others
+    follow it."""
+
+    def __init__(self, tensors, at=0):
+        self.tensors, self.at = list(tensors), at
+
+
+def size_of(tensors):
+    return sum(t.numel() * t.element_size() for t in tensors)
+
+
+def gathered(inputs, outputs, place):
+    """Of operations on several tensors at once: input k becomes a part of output k."""
+    before, found = 0, []
+    for small, large in zip(inputs, outputs, strict=True):
+        found.append(Pieces([small], before + place * size_of([small])))
+        before += size_of([large])
+    return found
+
+
+def part(tensors, whole, place):
+    """A rank's part of a value that consists of one tensor per rank."""
+    return [Pieces(tensors, size_of(whole[:place]))]
+
+
+# dispatcher operator -> function from its arguments and the rank in the group to the pieces of the
+# input and of the result. None: this rank has none.
+def all_reduce(a, place):
+    return [Pieces(a["tensors"])], [Pieces(a["tensors"])]
+
+
+def broadcast(a, place):
+    root = a["root_rank"] == place
+    return [Pieces(a["tensors"])] if root else None, [Pieces(a["tensors"])]
+
+
+def reduce(a, place):
+    root = a["root_rank"] == place
+    return [Pieces(a["tensors"])], [Pieces(a["tensors"])] if root else None
+
+
+def all_gather(a, place):
+    whole = a["output_tensors"][0]
+    return part(a["input_tensors"], whole, place), [Pieces(whole)]
+
+
+def all_gather_base(a, place):
+    return gathered([a["input_tensor"]], [a["output_tensor"]], place), [
+        Pieces([a["output_tensor"]])
+    ]
+
+
+def all_gather_many(a, place):
+    return gathered(a["inputs"], a["outputs"], place), [Pieces(a["outputs"])]
+
+
+def reduce_scatter(a, place):
+    whole = a["input_tensors"][0]
+    return [Pieces(whole)], part(a["output_tensors"], whole, place)
+
+
+def reduce_scatter_base(a, place):
+    return [Pieces([a["input_tensor"]])], gathered([a["output_tensor"]], [a["input_tensor"]], place)
+
+
+def reduce_scatter_many(a, place):
+    return [Pieces(a["inputs"])], gathered(a["outputs"], a["inputs"], place)
+
+
+def gather(a, place):
+    sizes = size_of(a["input_tensors"])
+    root = a["root_rank"] == place
+    whole = a["output_tensors"][0] if root else None
+    at = Pieces(a["input_tensors"], place * sizes)
+    return [at], [Pieces(whole)] if root else None
+
+
+def scatter(a, place):
+    root = a["root_rank"] == place
+    at = Pieces(a["output_tensors"], place * size_of(a["output_tensors"]))
+    return [Pieces(a["input_tensors"][0])] if root else None, [at]
+
+
+def all_to_all(a, place):
+    return [Pieces(a["input_tensors"])], [Pieces(a["output_tensors"])]
+
+
+def all_to_all_base(a, place):
+    return [Pieces([a["input"]])], [Pieces([a["output"]])]
+
+
+SIDES = {
+    "allreduce_": all_reduce,
+    "allreduce_coalesced_": all_reduce,
+    "broadcast_": broadcast,
+    "reduce_": reduce,
+    "allgather_": all_gather,
+    "_allgather_base_": all_gather_base,
+    "allgather_into_tensor_coalesced_": all_gather_many,
+    "reduce_scatter_": reduce_scatter,
+    "_reduce_scatter_base_": reduce_scatter_base,
+    "reduce_scatter_tensor_coalesced_": reduce_scatter_many,
+    "gather_": gather,
+    "scatter_": scatter,
+    "alltoall_": all_to_all,
+    "alltoall_base_": all_to_all_base,
+}
+
+
+class Entered:
+    """An operation that was recorded: its number in the file, and in its group."""
+
+    def __init__(self, number, op, group, i, root):
+        self.number, self.op, self.group, self.i, self.root = number, op, group, i, root
+
+
+class Values:
+    """every: steps between two samples of parameters, gradients and states. 0: collectives only."""
+
+    def __init__(self, recorder, every):
+        import torch
+
+        self.recorder, self.torch, self.every = recorder, torch, every
+        self.add = ctypes.CDLL(library_file()).zp_fingerprint_add
+        self.add.restype = None
+        self.add.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_int64,
+            ctypes.c_uint64,
+            ctypes.POINTER(ctypes.c_uint64),
+        ]
+        self.devices, self.waiting = {}, collections.deque()
+        self.in_group, self.tensors, self.failed = {}, {}, False
+        self.known = {}  # id of a parameter -> (weak reference, name, groups of its replicas)
+        self.taken = weakref.WeakKeyDictionary()
+
+    # ---- Fingerprints ----
+
+    def of(self, pieces):
+        """(bytes, lanes): lanes are numbers, or a tensor on a device."""
+        lanes, total, size = (ctypes.c_uint64 * 2)(), None, 0
+        for piece in pieces:
+            at = piece.at
+            for tensor in piece.tensors:
+                n = tensor.numel() * tensor.element_size()
+                dense = tensor.detach().contiguous()
+                if tensor.device.type == "cpu":
+                    self.add(dense.data_ptr(), n, at, lanes)
+                elif n:
+                    device = self.devices.get(tensor.device)
+                    if device is None:
+                        device = self.devices[tensor.device] = OnDevice(self.torch, tensor.device)
+                    if total is None:
+                        total = self.torch.zeros(2, dtype=self.torch.int64, device=tensor.device)
+                    device.add(dense.view(-1).view(self.torch.uint8), at, total)
+                at, size = at + n, size + n
+        return size, tuple(lanes) if total is None else total
+
+    def put(self, head, value):
+        """Writes an extension: now, or when the value has arrived from its device. head: function
+        to the kind and the first numbers, called when it is written."""
+        size, lanes = value
+        if not isinstance(lanes, tuple):
+            host = self.torch.empty(2, dtype=self.torch.int64, pin_memory=lanes.is_cuda)
+            host.copy_(lanes, non_blocking=True)
+            event = self.torch.cuda.Event() if lanes.is_cuda else None
+            if event:
+                event.record()
+            self.waiting.append((event, head, size, host))
+            self.arrived()
+            return
+        self.write(head, size, lanes)
+
+    def arrived(self, block=False):
+        """Writes the values that have arrived."""
+        while self.waiting:
+            event, head, size, host = self.waiting[0]
+            if event and block:
+                event.synchronize()
+            if event and not event.query():
+                return
+            self.waiting.popleft()
+            self.write(head, size, [x & MASK for x in host.tolist()])
+
+    def write(self, head, size, lanes):
+        file = self.recorder.file
+        with file.lock:
+            kind, *first = head(file)
+            body = numbers(*first, size) + b"".join(x.to_bytes(8, "little") for x in lanes)
+            file.put(numbers(EXTENSION, kind, len(body)) + body)
+
+    # ---- Collectives ----
+
+    def entered(self, number, op, group, root):
+        """Counts an operation in its group, as the reader does."""
+        i = self.in_group.get(group, 0)
+        self.in_group[group] = i + 1
+        return Entered(number, op, group, i, root)
+
+    def put_side(self, entered, side, pieces):
+        e = entered
+
+        def head(file):
+            n = file.count - e.number
+            return VALUE_OF_OP, side, n, OPS.index(e.op), e.root + 1, e.group, e.i
+
+        if pieces is None:
+            file = self.recorder.file
+            with file.lock:
+                file.put(extension(*head(file)[:1], *head(file)[1:]))
+        else:
+            self.put(head, self.of(pieces))
+
+    def around(self, call, name, arguments, entered):
+        """Enters the operation by call(), with fingerprints of its input and its result."""
+        sides = SIDES.get(name)
+        if sides is None or entered is None or self.failed:
+            return call()
+        try:
+            self.arrived()
+            process_group = self.recorder.dist.ProcessGroup.unbox(arguments["process_group"])
+            given, made = sides(arguments, process_group.rank())
+            self.put_side(entered, NO_INPUT if given is None else INPUT, given)
+        except Exception as error:
+            self.fail(error)
+            return call()
+        result = call()
+        try:
+            return self.at_completion(result, entered, made)
+        except Exception as error:
+            self.fail(error)
+            return result
+
+    def at_completion(self, result, entered, made):
+        """The same result, with a work that completes after the fingerprint. Whoever waits for it,
+        in Python or C++, therefore cannot change the tensors before."""
+        if made is None:
+            self.put_side(entered, NO_RESULT, None)
+            return result
+        work = result[-1] if isinstance(result, tuple) else result
+        future = self.recorder.dist.Work.unbox(work).get_future()
+
+        def completed(done):
+            value = done.value()  # raises the operation's error
+            try:
+                if self.recorder.file is not None and not self.recorder.closed:
+                    self.put_side(entered, RESULT, made)
+            except Exception as error:
+                self.fail(error)
+            return value
+
+        wrapped = self.torch._C._distributed_c10d._create_work_from_future(future.then(completed))
+        work = wrapped.boxed()
+        return (*result[:-1], work) if isinstance(result, tuple) else work
+
+    def fail(self, error):
+        if not self.failed:
+            self.failed = True
+            print(
+                f"zeroproof: values are no longer recorded: {type(error).__name__}: {error}",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    # ---- Tensors by name ----
+
+    def watch(self, model, group=None):
+        """Names the parameters of a model. group: its members hold replicas of them."""
+        if isinstance(model, self.torch.nn.parallel.DistributedDataParallel):
+            model, group = model.module, group or model.process_group
+        for name, parameter in model.named_parameters():
+            self.known[id(parameter)] = weakref.ref(parameter), name, group
+
+    def named(self, parameter, place):
+        """(name, group of its replicas or None)"""
+        found = self.known.get(id(parameter))
+        if found is not None and found[0]() is parameter:
+            return found[1:]
+        return place, None
+
+    def replicas(self, tensor, group):
+        """(the local tensor, the groups whose members hold replicas of it)"""
+        if not hasattr(tensor, "to_local"):
+            return tensor, [group]
+        mesh, groups = tensor.device_mesh, []
+        for dim, placement in enumerate(tensor.placements):
+            if placement.is_replicate():
+                groups.append(mesh.get_group(dim))
+        return tensor.to_local(), groups or [None]
+
+    def sample(self, optimizer, step):
+        """Fingerprints of the optimizer's tensors. step: the program's, or None."""
+        try:
+            turn = self.taken.get(optimizer, 0)
+            self.taken[optimizer] = turn + 1
+            if self.failed or not self.every or not self.recorder.records():
+                return
+            if (turn if step is None else step) % self.every:
+                return
+            self.recorder.trace()
+            self.arrived()
+            for i, group in enumerate(optimizer.param_groups):
+                for k, parameter in enumerate(group["params"]):
+                    name, of_replicas = self.named(parameter, f"group{i}.{k}")
+                    self.put_tensor(f"parameter {name}", parameter, of_replicas, step)
+                    if parameter.grad is not None:
+                        self.put_tensor(f"gradient {name}", parameter.grad, of_replicas, step)
+                    for key, value in optimizer.state.get(parameter, {}).items():
+                        if self.torch.is_tensor(value):
+                            self.put_tensor(f"{key} {name}", value, of_replicas, step)
+        except Exception as error:
+            self.fail(error)
+
+    def put_tensor(self, name, tensor, group, step):
+        local, groups = self.replicas(tensor, group)
+        if local.layout != self.torch.strided:
+            return
+        value = self.of([Pieces([local])])
+        step = self.recorder.steps if step is None else step
+        for group in groups:
+            number = 0 if group is None else self.recorder.number_of(group)
+            head = VALUE_OF_TENSOR, self.number_of(name), (step or 0) + 1, number
+            self.put(lambda file, head=head: head, value)
+
+    def number_of(self, name):
+        if name not in self.tensors:
+            if len(self.tensors) >= NAMED:
+                return 0
+            self.tensors[name] = len(self.tensors) + 1
+            self.recorder.file.put(extension(TENSOR, self.tensors[name], words=name))
+        return self.tensors[name]
+
+
+def values_of(values):
+    """The argument of record(), or ZEROPROOF_TRACE_VALUES; None: no values."""
+    if values is None:
+        words = os.environ.get("ZEROPROOF_TRACE_VALUES", "")
+        if not words.isdecimal():
+            if words:
+                print(f"zeroproof: ZEROPROOF_TRACE_VALUES={words}: not a number", file=sys.stderr)
+            return None
+        values = int(words)
+    if values < 0:
+        raise ValueError(f"values {values}: expected 0, or the steps between two samples")
+    return values

@@ -1,0 +1,178 @@
+/* Reports the first values that differ between ranks, and since when. conformance/TRACE.md,
+ * "Values" */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "values.h"
+
+enum { TEXT = 640 };
+
+/* The ranks of a comparison by what they hold. */
+typedef struct split {
+  int32_t *rank, *few; /* those that hold `most`; the others, both ascending */
+  int32_t n, n_few;
+  int tie; /* the values do not show which ranks deviate */
+} split;
+
+static int by_value(const void *a, const void *b)
+{
+  const odd *x = a, *y = b;
+  for (int i = 0; i < 2; i++)
+    if (x->print.lane[i] != y->print.lane[i]) return x->print.lane[i] < y->print.lane[i] ? -1 : 1;
+  if (x->print.bytes != y->print.bytes) return x->print.bytes < y->print.bytes ? -1 : 1;
+  return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static int equal(const zp_trace_print *a, const zp_trace_print *b)
+{
+  return a->lane[0] == b->lane[0] && a->lane[1] == b->lane[1] && a->bytes == b->bytes;
+}
+
+static int ascending(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* The value that most ranks hold. */
+static zp_trace_print most_of(seen *s, int *tie)
+{
+  zp_trace_print found = s->value;
+  int32_t most = s->held - s->odds;
+  *tie = 0;
+  if (s->odds > 0) qsort(s->odd, (size_t)s->odds, sizeof *s->odd, by_value);
+  for (int32_t i = 0, end; i < s->odds; i = end) {
+    for (end = i; end < s->odds && equal(&s->odd[end].print, &s->odd[i].print);) end++;
+    if (end - i == most) *tie = 1;
+    if (end - i > most) {
+      *tie = 0;
+      most = end - i;
+      found = s->odd[i].print;
+    }
+  }
+  return found;
+}
+
+/* expected: NULL, or the value that all ranks should hold. */
+static split split_of(judge *j, seen *s, const zp_trace_print *expected)
+{
+  split x = {0};
+  const zp_trace_print most = expected ? *expected : most_of(s, &x.tie);
+  const group *g = s->g;
+  x.rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *x.rank);
+  x.few = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *x.few);
+  const int first_good = equal(&s->value, &most);
+  for (int32_t q = 0; q < g->size; q++) {
+    const int32_t rank = g->rank[q];
+    if (rank < 0) continue;
+    int good = first_good, known = s->held >= g->size || rank == s->first;
+    for (int32_t i = 0; i < s->odds; i++)
+      if (s->odd[i].rank == rank) {
+        good = equal(&s->odd[i].print, &most);
+        known = 1;
+      }
+    if (!known) continue;
+    if (good) x.rank[x.n++] = rank;
+    else x.few[x.n_few++] = rank;
+  }
+  if (x.n > 0) qsort(x.rank, (size_t)x.n, sizeof *x.rank, ascending);
+  if (x.n_few > 0) qsort(x.few, (size_t)x.n_few, sizeof *x.few, ascending);
+  return x;
+}
+
+static const char *step_of(const seen *s, char *text, size_t cap)
+{
+  text[0] = 0;
+  if (s->step >= 0) snprintf(text, cap, "step %" PRId64 ": ", s->step);
+  return text;
+}
+
+/* "rank 2 holds another value than 3 ranks (0, 1, 3)" */
+static void say_split(const split *x, const char *hold, char *text, size_t cap)
+{
+  char few[ZP_TRACE_RANKS], rest[ZP_TRACE_RANKS];
+  zp_trace_ranks(x->few, x->n_few, few);
+  if (x->n == 0) {
+    snprintf(text, cap, "%s %s another value", few, hold);
+    return;
+  }
+  zp_trace_ranks(x->rank, x->n, rest);
+  snprintf(text, cap, "%s %s%s another value than %s%s", few, hold, x->n_few > 1 ? "" : "s", rest,
+           x->tie ? "; the values do not show which of them is right" : "");
+}
+
+static void add_finding(judge *j, const seen *s, const split *x, const char *text)
+{
+  const int64_t record = s->at.record;
+  zp_trace_add_finding(j, "value", x->n_few > 0 ? x->few[0] : s->first, record, 0, "%s", text);
+  if (x->n_few > 0) zp_trace_set_ranks(j, x->few, x->n_few);
+}
+
+/* ", although its inputs are what ranks 0 and 2 hold": what the inputs of an operation show. */
+static const char *say_inputs(const seen *s, const zp_trace_print *sum, const split *x)
+{
+  if (sum == NULL) return "";
+  if (s->op == OP_SCATTER || x->n == 0)
+    return ": an input changed after the operation was entered, or it was not transferred "
+           "unchanged";
+  return ", which hold what was passed in";
+}
+
+/* The first operation whose results differ. */
+static void report_operation(judge *j, seen *s)
+{
+  char step[32], where[TEXT], text[TEXT], all[4 * TEXT], site[ZP_TRACE_NAME + 8] = "";
+  const int moved = s->op != OP_ALL_REDUCE && s->inputs == s->g->size && s->inputs_held > 0;
+  const zp_trace_print *sum = moved ? &s->sum : NULL;
+  split x = split_of(j, s, s->op == OP_SCATTER ? NULL : sum);
+  const zp_trace_reader *r = &j->p[s->at_rank].reader;
+  const char *called = s->site > 0 ? zp_trace_text(r, &r->sites, s->site) : "";
+  if (called[0]) snprintf(site, sizeof site, ", %s", called);
+  zp_trace_where(s->g, s->id, &s->sig, where, sizeof where);
+  if (x.n_few > 0) say_split(&x, "hold", text, sizeof text);
+  else snprintf(text, sizeof text, "the results are not the input");
+  snprintf(all, sizeof all, "%sresult of %s%s differs: %s%s", step_of(s, step, sizeof step), where,
+           site, text, say_inputs(s, sum, &x));
+  add_finding(j, s, &x, all);
+  free(x.rank);
+  free(x.few);
+}
+
+/* The first tensor whose replicas differ. before: an operation whose results differed before. */
+static void report_tensor(judge *j, seen *s, const seen *before)
+{
+  char step[32], text[TEXT], since[64] = "", why[TEXT] = "", all[2 * TEXT], who[ZP_TRACE_RANKS];
+  split x = split_of(j, s, NULL);
+  say_split(&x, "hold", text, sizeof text);
+  if (s->agreed >= 0) snprintf(since, sizeof since, " (equal at step %" PRId64 ")", s->agreed);
+  if (before != NULL) snprintf(why, sizeof why, "; results of a collective differed before");
+  else if (s->agreed_ops > 0 && !x.tie)
+    snprintf(why, sizeof why,
+             "; the results of all %" PRId64
+             " collectives before agree: %s changed its copy afterwards",
+             s->agreed_ops, zp_trace_ranks(x.few, x.n_few, who));
+  else if (s->agreed_ops > 0)
+    snprintf(why, sizeof why,
+             "; the results of all %" PRId64
+             " collectives before agree: a rank changed its copy afterwards",
+             s->agreed_ops);
+  snprintf(all, sizeof all, "%s%s differs: %s%s%s", step_of(s, step, sizeof step),
+           j->values->tensor[s->id].name, text, since, why);
+  add_finding(j, s, &x, all);
+  free(x.rank);
+  free(x.few);
+}
+
+void zp_trace_report_values(judge *j)
+{
+  values *v = j->values;
+  if (v == NULL) return;
+  zp_trace_end_values(j);
+  j->verdict->values = v->compared;
+  seen *op = v->first_op, *tensor = v->first_tensor;
+  const int caused = op != NULL && tensor != NULL && op->step <= tensor->step;
+  if (op != NULL) report_operation(j, op);
+  if (tensor != NULL) report_tensor(j, tensor, caused ? op : NULL);
+}
