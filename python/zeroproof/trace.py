@@ -21,8 +21,9 @@ from .adapter import suite_folder
 
 
 def recorder() -> Any:
-    """The module zeroproof_trace: record(folder, depth, redact), phase(words), step(number),
-    ended(error). Raises ImportError without PyTorch, OSError if the installation lacks it."""
+    """The module zeroproof_trace: record(folder, depth, redact, values), phase(words),
+    step(number), ended(error). Raises ImportError without PyTorch, OSError if the installation
+    lacks it."""
     folder = str(suite_folder() / "recorder")
     if folder not in sys.path:
         sys.path.append(folder)
@@ -57,6 +58,13 @@ def arguments() -> argparse.Namespace:
         default=None,
         help="write hashes of file names and of group labels (or ZEROPROOF_TRACE_REDACT=1)",
     )
+    parser.add_argument(
+        "--values",
+        metavar="N",
+        type=int,
+        help="record fingerprints of the values of collectives, and every N steps of parameters, "
+        "gradients and optimizer state; 0: of collectives only (ZEROPROOF_TRACE_VALUES, or none)",
+    )
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, not a file")
     parser.add_argument("words", metavar="SCRIPT ARGUMENTS", nargs="*", help="after --")
     options = parser.parse_args()
@@ -64,6 +72,8 @@ def arguments() -> argparse.Namespace:
         parser.error("expected a script: python -m zeroproof.trace -- train.py ...")
     if options.depth is not None and not 0 <= options.depth <= 32:
         parser.error(f"--depth {options.depth}: expected 0 to 32")
+    if options.values is not None and options.values < 0:
+        parser.error(f"--values {options.values}: expected 0 or more")
     if options.module is None:
         try:
             open(options.words[0], encoding="utf-8").close()
@@ -83,13 +93,13 @@ def run(options: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """python -m zeroproof.trace [--out DIR] [--depth N] [--redact] -- SCRIPT.py ARGUMENTS... Runs
-    the script as __main__; its exit code is the script's. Others: 2 invalid input; 3 the recorder
-    is missing."""
+    """python -m zeroproof.trace [--out DIR] [--depth N] [--redact] [--values N] -- SCRIPT.py
+    ARGUMENTS... Runs the script as __main__; its exit code is the script's. Others: 2 invalid
+    input; 3 the recorder is missing."""
     options = arguments()
     try:
         module = recorder()
-        module.record(options.out, options.depth, options.redact)
+        module.record(options.out, options.depth, options.redact, options.values)
     except (ImportError, OSError) as error:
         print(f"zeroproof.trace: {error}", file=sys.stderr)
         return 3
