@@ -219,10 +219,10 @@ static int is_familiar(const explain *x, int32_t rank, const event *e, int32_t a
 {
   const player *p = &x->j->p[rank];
   const track *t = &x->track[rank];
-  const uint64_t symbol = zp_explain_event_symbol(x, e);
+  const uint64_t symbol = event_symbol(x, e);
   const int64_t kept = p->past_n < p->past_cap ? p->past_n : p->past_cap;
   for (int32_t i = t->head; i < at; i++)
-    if (t->event[i].site == e->site && zp_explain_event_symbol(x, &t->event[i]) == symbol) return 1;
+    if (t->event[i].site == e->site && event_symbol(x, &t->event[i]) == symbol) return 1;
   /* of the head of the window, which is also the end of the past, only what precedes the event */
   int64_t later = at < t->head ? p->reader.records - e->at.record : 0;
   for (int64_t i = p->past_n; i-- > p->past_n - kept;) {
