@@ -117,6 +117,76 @@ Test(background, a_failing_disk_is_reported_and_loses_nothing)
   cr_assert_fail("a save never fitted");
 }
 
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+enum { LARGE = 60000, LARGE_ENTRIES = 5 };
+typedef struct written {
+  float value[LARGE_ENTRIES][LARGE];
+  int32_t times[LARGE_ENTRIES][LARGE];
+  int32_t ended;
+} written;
+
+static int write_to(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
+                    int64_t count, const float *value, zp_error *err)
+{
+  written *w = ctx;
+  (void)err;
+  cr_assert(tp == param % 2 && ep == param % 3 && what == ZP_WHAT_MASTER + param % 3);
+  cr_assert(offset >= 0 && count > 0 && offset + count <= LARGE);
+  for (int64_t i = 0; i < count; i++) {
+    w->value[param][offset + i] = value[i];
+    w->times[param][offset + i]++;
+  }
+  return 0;
+}
+
+static int end_writing(void *ctx, const zp_train_state *state, zp_error *err)
+{
+  written *w = ctx;
+  (void)state, (void)err;
+  w->ended++;
+  return 0;
+}
+
+/* Runs that are longer than a block of the copy, shorter, and continued by the next one; the second
+ * copy is smaller and uses the memory of the first. spec: CKPT-11 */
+Test(background, every_value_is_written_once_whatever_the_runs)
+{
+  zp_background *b = zp_background_open(1);
+  written *w = calloc(1, sizeof *w);
+  float *values = malloc(LARGE * sizeof *values);
+  const zp_store disk = {.ctx = w, .put = write_to, .finish = end_writing};
+  for (int32_t cut = LARGE, entries = LARGE_ENTRIES; cut > 4; cut = cut * 2 / 3, entries = 3) {
+    const zp_train_state state = {.step = cut};
+    zp_error err = {0};
+    zp_store to;
+    memset(w, 0, sizeof *w);
+    zp_background_take(b, 0, &disk, &to);
+    for (int64_t at = 0; at < LARGE; at += cut)
+      for (int32_t j = 0; j < entries; j++) {
+        const int64_t n = LARGE - at < cut ? LARGE - at : cut;
+        for (int64_t i = 0; i < n; i++) values[i] = (float)((at + i) * 8 + j);
+        cr_assert_eq(to.put(to.ctx, j, j % 2, j % 3, ZP_WHAT_MASTER + j % 3, at, n, values, &err),
+                     0, "%s", err.text);
+      }
+    cr_assert_eq(to.finish(to.ctx, &state, &err), 0);
+    cr_assert_eq(zp_background_bytes(b, 0), (int64_t)entries * LARGE * 4);
+    zp_background_start(b);
+    zp_background_seal(b, 0, &to);
+    cr_assert_eq(to.finish(to.ctx, &state, &err), 0);
+    zp_background_end(b);
+    cr_assert_eq(w->ended, 1);
+    for (int32_t j = 0; j < LARGE_ENTRIES; j++)
+      for (int64_t i = 0; i < LARGE; i++) {
+        cr_assert_eq(w->times[j][i], j < entries, "entry %d, element %d", (int)j, (int)i);
+        if (j < entries) cr_assert_eq(w->value[j][i], (float)(i * 8 + j));
+      }
+  }
+  zp_background_close(b);
+  free(values);
+  free(w);
+}
+
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 static int keep(void *ctx, int32_t param, int32_t tp, int32_t ep, int32_t what, int64_t offset,
