@@ -194,13 +194,6 @@ static int columns(void)
   return 100;
 }
 
-int zp_plan_open(zp_rank_plan *p, const zp_options *o, const zp_config *cfg, int32_t rank,
-                 zp_error *err)
-{
-  const int status = zp_rank_plan_open(p, cfg, &o->hyper, rank, err);
-  return status == 0 && o->background_save ? zp_rank_plan_add_snapshot(p, err) : status;
-}
-
 static int show(const plan_args *a, const zp_config *cfg)
 {
   int code;
