@@ -18,7 +18,7 @@ int program_main(int argc, char **argv);
 int job_on_simdev(zp_job *job, zp_error *err);
 int create_on_simdev(zp_engine **out, const zp_engine_options *options, zp_error *err);
 
-enum { RANKS_MAX = 16, EXCHANGES_MAX = 8, BYTES_MAX = 8192 };
+enum { RANKS_MAX = 16, EXCHANGES_MAX = 16, BYTES_MAX = 8192 };
 
 /* One rank beside its program: the engine's lock and its watchdog, a host of its own. */
 typedef struct process {
@@ -54,7 +54,7 @@ static int exchange(void *ctx, int32_t rank, void *bytes, size_t n)
 {
   char *at = all.bytes[all.of[rank].exchanged++];
   (void)ctx;
-  if (n > BYTES_MAX) return -1;
+  if (n > BYTES_MAX || all.of[rank].exchanged > EXCHANGES_MAX) return -1;
   if (rank == 0) {
     memcpy(at, bytes, n);
     simdev_signal(at);
