@@ -125,11 +125,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 /* The words for several hosts. Keepalive: a daemon that is cut off ends, with its ranks, some time
- * after the deadline, and mpirun notices such a daemon no sooner. */
+ * after all deadlines, and mpirun notices such a daemon no sooner. */
 static size_t put_hosts(launch_args *l, char **v)
 {
   const double deadline = zp_mpi_deadline();
-  const int idle = deadline < 1 ? 1 : deadline > 7200 ? 7200 : (int)deadline;
+  const int idle = deadline < ZP_MPI_DEADLINE_S ? (int)ZP_MPI_DEADLINE_S
+                   : deadline > 7200            ? 7200
+                                                : (int)deadline;
   size_t n = 0;
   snprintf(l->idle, sizeof l->idle, "%d", idle);
   snprintf(l->interval, sizeof l->interval, "%d", idle / 3 + 1);

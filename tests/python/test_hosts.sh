@@ -1,5 +1,5 @@
-# torchrun with gloo and the recorder on three hosts, made of namespaces: a consistent record, or one
-# in which the rank that was killed is named.
+# torchrun with gloo and the recorder on three hosts, made of namespaces: a consistent record, or
+# one in which the rank that was killed is named.
 # inputs: build/zeroproof build/libzeroproof.so.* ref/num/exact.h tests/fixtures/lib.sh
 # inputs: tests/python/lib.sh tests/ref/comm/hosts python/zeroproof conformance/locks
 # inputs: conformance/judge conformance/recorder @venv:torch-2.13.0

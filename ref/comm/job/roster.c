@@ -153,8 +153,8 @@ static int take_signals(const zp_roster *r, pid_t child, zp_roster_result *out)
   return waitpid(child, &out->status, WNOHANG) == child;
 }
 
-/* 1: ranks have reported, and all that did have ended, or left with an error: what is left of such a
- * one may be on a host that is cut off. */
+/* 1: ranks have reported, and all that did have ended, or left with an error: what is left of such
+ * a one may be on a host that is cut off. */
 static int all_ended(const zp_roster *r)
 {
   int32_t ended = 0;

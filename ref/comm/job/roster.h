@@ -27,8 +27,12 @@ typedef enum zp_roster_reach {
 } zp_roster_reach;
 
 /* In a rank: reports to the launcher, if there is one; failures are ignored. why: the error with
- * which it leaves; NULL: none; culprit: the rank at fault, -1: unknown. Does not block longer than a second, over TCP 5 s: the launcher may
- * be cut off. */
+ * which it leaves; NULL: none. culprit: the rank at fault, or one of the two below. Does not block
+ * longer than a second, over TCP 5 s: the launcher may be cut off. */
+enum {
+  ZP_ROSTER_NO_CULPRIT = -1,
+  ZP_ROSTER_STOPPED = -2 /* mpirun ended it before its deadline */
+};
 void zp_roster_report(zp_roster_word word, const char *why, int32_t culprit);
 
 typedef struct zp_roster_result {
@@ -44,8 +48,8 @@ typedef struct zp_roster_result {
 /* In the launcher: runs argv, which starts `world` ranks, forwards its standard output, and waits
  * for it. SIGTERM, SIGINT and SIGHUP are passed on as SIGTERM (except SIGINT from a terminal, which
  * argv's process receives as well). patience_s after that, or after all ranks have ended, it
- * receives SIGKILL; a third of that if a rank has failed on several hosts. If this process ends, the
- * command receives SIGTERM. Returns 0, or -1 with errno if the command could not be started. */
+ * receives SIGKILL; a third of that if a rank has failed on several hosts. If this process ends,
+ * the command receives SIGTERM. Returns 0, or -1 with errno if the command could not be started. */
 int zp_roster_run(char *const argv[], int32_t world, zp_roster_reach reach, double patience_s,
                   zp_roster_result *result);
 

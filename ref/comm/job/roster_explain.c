@@ -117,6 +117,12 @@ static int32_t first_killed(const zp_roster *r)
   return first;
 }
 
+/* mpirun ended it: before its deadline, when others had reached theirs. */
+static int is_stopped(const zp_roster_entry *e)
+{
+  return e->failed && e->culprit == ZP_ROSTER_STOPPED;
+}
+
 /* The rank that most errors name, -1: none. */
 static int32_t most_named(const zp_roster *r, int32_t *times)
 {
@@ -175,6 +181,8 @@ static void explain_hosts(const zp_roster *r, int number, zp_roster_result *out)
     put_rank(r, named, out);
     put(out, " is named as the cause by %d of %d ranks", (int)times, (int)r->world);
   }
+  if (*out->ended == 0 && put_chosen(r, is_stopped, out) > 0)
+    put(out, " had not given up when others did: stopped, or busy");
   const int32_t shown = first_error(r, named);
   if (shown >= 0)
     put(out, "%srank %d on %s reported: %s", *out->ended ? "; " : "", (int)shown,

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 
 #include "forward.h"

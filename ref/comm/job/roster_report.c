@@ -1,5 +1,5 @@
-/* In a rank. Each word travels on a connection of its own, which the process leaves open after HERE:
- * the kernel closes it when the process ends, however it ends. */
+/* In a rank. Each word travels on a connection of its own, which the process leaves open after
+ * HERE: the kernel closes it when the process ends, however it ends. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

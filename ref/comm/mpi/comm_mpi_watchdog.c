@@ -46,7 +46,7 @@ static void *watch(void *arg)
       snprintf(text, sizeof text, "%s: %s (LEDG-7)", d->what,
                stopped ? STOPPED_TEXT : "no answer before the deadline");
       dprintf(STDERR_FILENO, "zeroproof: %s\n", text);
-      zp_roster_report(ZP_ROSTER_LEAVES, text, -1);
+      zp_roster_report(ZP_ROSTER_LEAVES, text, stopped ? ZP_ROSTER_STOPPED : ZP_ROSTER_NO_CULPRIT);
       _exit(WATCHDOG_EXIT);
     }
     if (d->armed && d->note > 0 && zp_clock_s() > d->note) note_strangers(d);

@@ -101,7 +101,8 @@ def make(count, seed):
         if "rank" in case:
             rank = case["rank"]
             case["host"] = world.NAMES[rank // 2]
-            case["last"] = f"rank {rank} on {case['host']}"
+            # a rank that is stopped before it has reported is named, but not its host
+            case["last"] = rf"rank {rank}( \(pid \d+\))? on ({case['host']}|an unknown host)"
         if case["fault"] in ("stop_rank", "half_open", "stop_daemon"):
             case["deadline"] = 10
         if case["fault"] == "kill_daemon":
