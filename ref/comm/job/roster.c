@@ -173,6 +173,18 @@ static int any_failed(const zp_roster *r)
   return 0;
 }
 
+/* mpirun was ended: the daemons of other hosts notice it and end their ranks, which report. */
+static void hear_rest(zp_roster *r, double seconds)
+{
+  const double limit = zp_clock_s() + seconds;
+  while (r->rank != NULL && zp_clock_s() < limit && !all_ended(r)) {
+    const double left = limit - zp_clock_s();
+    if (poll(r->poll + LISTENER, (nfds_t)(r->n - LISTENER), (int)(left * 1e3) + 1) <= 0) continue;
+    r->turn++;
+    hear_all(r);
+  }
+}
+
 static void attend(zp_roster *r, pid_t child, double patience_s, zp_roster_result *out)
 {
   double limit = 0; /* 0: none */
@@ -198,6 +210,8 @@ static void attend(zp_roster *r, pid_t child, double patience_s, zp_roster_resul
   }
   r->turn++;
   for (int32_t i = 0; r->rank != NULL && i < 2; i++) hear_all(r); /* new ones, then their words */
+  if (r->reach == ZP_ROSTER_HOSTS && WIFSIGNALED(out->status) && !out->killed)
+    hear_rest(r, patience_s / 3);
 }
 
 /* Forwards what the command had written when it ended. A reader that does not read is waited for,

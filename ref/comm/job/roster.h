@@ -35,6 +35,10 @@ enum {
 };
 void zp_roster_report(zp_roster_word word, const char *why, int32_t culprit);
 
+/* In a rank: appends an error to its file in the folder of ZP_ROSTER_LOG_VARIABLE, if there is one;
+ * zp_roster_report does so, too. */
+void zp_roster_log(const char *why);
+
 typedef struct zp_roster_result {
   int status;       /* of the command, as waitpid returns it */
   int killed;       /* 1: it did not end in time, and received SIGKILL */

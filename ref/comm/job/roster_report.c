@@ -97,11 +97,12 @@ static void await_end(int fd, double limit)
 }
 
 /* A rank whose host is cut off, or whose daemon has failed, has no other reader. */
-static void write_log(const char *rank, const char *host, const char *why)
+void zp_roster_log(const char *why)
 {
-  const char *folder = getenv(ZP_ROSTER_LOG_VARIABLE);
-  char path[4096];
-  if (folder == NULL || *folder == 0) return;
+  const char *folder = getenv(ZP_ROSTER_LOG_VARIABLE), *rank = getenv("OMPI_COMM_WORLD_RANK");
+  char path[4096], host[ZP_ROSTER_HOST] = "";
+  if (folder == NULL || *folder == 0 || rank == NULL) return;
+  gethostname(host, sizeof host - 1);
   mkdir(folder, 0777);
   if (snprintf(path, sizeof path, "%s/rank.%s", folder, rank) >= (int)sizeof path) return;
   const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
@@ -121,7 +122,7 @@ void zp_roster_report(zp_roster_word what, const char *why, int32_t culprit)
   int port = 0;
   if (rank == NULL) return;
   gethostname(w.host, sizeof w.host - 1);
-  if (why != NULL) write_log(rank, w.host, why);
+  if (why != NULL) zp_roster_log(why);
   if (name == NULL) return;
   w.failed = why != NULL;
   w.culprit = culprit;

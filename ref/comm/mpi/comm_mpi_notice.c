@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/clock.h"
+#include "../job/roster.h"
 #include "comm_mpi_hosts.h"
 #include "comm_mpi_messages.h"
 
@@ -204,6 +205,7 @@ int zp_mpi_fail_wait(zp_mpi *m, const position *at, ending why, zp_error *err)
                     zp_mpi_on_host(m, c->rank).text, zp_status_name(c->status), c->position,
                     c->reason);
   }
+  zp_roster_log(err->text); /* mpirun may end this process while it waits for the others */
   if (roll)
     put_roll(m, why == STOPPED ? roll_stopped_s() : ROLL_S, why == NOTICED ? culprit : -1, err);
   return ZP_E_PEER;

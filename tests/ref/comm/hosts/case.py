@@ -160,6 +160,7 @@ class Job:
         with open(f"{RUN}/err", encoding="utf-8", errors="replace") as file:
             err = file.read()
         last = err.rstrip("\n").rsplit("\n", 1)[-1]
+        self.check_processes()  # first: ranks may still write their logs
         if code == 0:
             end = "result"
             self.check_result(last)
@@ -168,7 +169,6 @@ class Job:
             self.check_errors(code, last)
         if end not in self.case["ends"]:
             self.why.append(f"ended with {end}, expected {self.case['ends']}")
-        self.check_processes()
         return {
             "name": self.case["name"],
             "fault": self.case["label"],
