@@ -15,6 +15,8 @@ typedef struct watchdog {
   pthread_mutex_t lock;
   pthread_cond_t changed;
   double limit, note; /* note: when it looks for other programs; 0: no more */
+  double stalled;     /* seconds that this process did not run since it was armed, or 0 */
+  int32_t rank;
   int armed, quit;
   char what[ZP_MPI_WATCHED];
   char host[33]; /* "" if the job runs on one host */
