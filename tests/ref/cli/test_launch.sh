@@ -39,6 +39,10 @@ expect 2 'holds no checkpoint' load_missing_under_mpi \
   launch -n 2 train --data "$tmp/text" $small --dp 2 --pp 1 --load "$tmp/none"
 expect 2 "'plan' does not run as several processes" launch_of_what_cannot_be_launched \
   launch -n 6 plan
+expect 2 'none.hosts: No such file' a_missing_file_of_hosts_is_refused \
+  launch -n 2 --hosts "$tmp/none.hosts" train
+expect 2 'name them with --hosts FILE' an_agent_without_hosts_is_refused \
+  launch -n 2 --agent ssh train
 expect 3 'mpirun ended with' failure_of_mpirun_itself launch -n 6 --mpirun --no-such-option train
 
 # mpirun ignores that its standard output cannot be written; launch does not.
