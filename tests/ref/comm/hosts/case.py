@@ -213,6 +213,8 @@ class Job:
         fault, lost = self.case["fault"], set()
         if fault in ("kill_rank", "stop_rank"):
             lost = {self.case["rank"]}
+        elif fault == "kill_daemon" and self.case["host"] == LAUNCHER:
+            lost = set(range(RANKS))  # without mpirun every daemon ends its ranks
         elif fault == "kill_daemon":
             lost = {rank for rank in range(RANKS) if host_of(rank) == self.case["host"]}
         return [rank for rank in range(RANKS) if rank not in lost]

@@ -15,6 +15,7 @@ TOPOLOGIES = (
 STEPS = 20
 SENT = 400_000  # every topology sends more from each host in STEPS steps
 RESULT, ERRORS = ["result"], ["errors"]
+SHORT_S = 30  # a deadline that a busy machine does not reach, and a fault does
 LONG_S = 120  # a deadline that no case with a right result reaches
 # what the last line of the launcher says
 ON_HOST = r"rank \d+(, \d+)* on host-[abc]"
@@ -77,7 +78,7 @@ MAKERS = (
     _stop_daemon,
     _frames("5 % loss, 200 ms delay, reordering", 1, loss=0.05, delay_s=0.2, jitter_s=0.05),
     _frames("200 ms delay", 1, delay_s=0.2),
-    _link_down(60, 10, ERRORS),
+    _link_down(60, SHORT_S, ERRORS),
     _half_open,
     _stop_rank,
     _kill_daemon,
@@ -104,7 +105,7 @@ def make(count, seed):
             # a rank that is stopped before it has reported is named, but not its host
             case["last"] = rf"rank {rank}( \(pid \d+\))? on ({case['host']}|an unknown host)"
         if case["fault"] in ("stop_rank", "half_open", "stop_daemon"):
-            case["deadline"] = 10
+            case["deadline"] = SHORT_S
         if case["fault"] == "kill_daemon":
             case["last"] = case["host"] if case["host"] != "host-a" else "mpirun was ended by"
         steps = case.pop("steps", STEPS)
