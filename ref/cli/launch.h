@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef struct zp_launch_report {
-  int32_t lost;   /* the rank that ended without a report; -1: not known */
+  int32_t lost;    /* the rank that ended without a report; -1: not known */
   char text[2048]; /* a sentence about it, or "" */
 } zp_launch_report;
 

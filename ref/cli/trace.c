@@ -101,8 +101,8 @@ static void print_json(const zp_trace_verdict *v, const zp_trace_attempt *of)
                 "zeroproof/trace/1", "good", v->errors == 0, "attempt", (int)of->number, "ranks",
                 (int)v->world, "records", (json_int_t)v->records, "not_judged",
                 (json_int_t)v->unjudged, "mismatches", (json_int_t)v->mismatches, "cycles",
-                (json_int_t)v->cycles, "asynchronous_cycles", (json_int_t)v->async_cycles,
-                "values", (json_int_t)v->values, "cause", causes(v), "findings", list);
+                (json_int_t)v->cycles, "asynchronous_cycles", (json_int_t)v->async_cycles, "values",
+                (json_int_t)v->values, "cause", causes(v), "findings", list);
   json_dumpf(all, stdout, JSON_INDENT(1));
   putchar('\n');
   json_decref(all);

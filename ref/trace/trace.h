@@ -24,7 +24,7 @@ enum {
   ZP_TRACE_OP = 10,     /* an operation written out; the reader returns it for both forms */
   ZP_TRACE_SOURCE = 11, /* the source of an earlier receive from any source */
   ZP_TRACE_EXTENSION = 12,
-  ZP_TRACE_VALUE = 13, /* no tag: the reader returns it for an extension with a fingerprint */
+  ZP_TRACE_VALUE = 13,    /* no tag: the reader returns it for an extension with a fingerprint */
   ZP_TRACE_RETURNED = 14, /* of the reader only: an extension ZP_TRACE_RETURN */
   ZP_TRACE_FIRST_DEF = 16
 };
