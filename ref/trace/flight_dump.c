@@ -88,8 +88,11 @@ static int32_t group_of(zp_flight_dump *d, const zp_flight_file *f, const zp_fli
 /* Whether a file is PyTorch's or the standard library's. */
 static int is_library(const char *file)
 {
-  const char *packages = strstr(file, "-packages/");
+  static const char *const parts[] = {"distributed/", "nn/", "autograd/", "optim/", "utils/", "_"};
+  const char *packages = strstr(file, "-packages/"), *torch = strstr(file, "/torch/");
   if (file[0] == '<' || file[0] == 0) return 1;
+  for (size_t i = 0; torch != NULL && i < sizeof parts / sizeof *parts; i++)
+    if (strncmp(torch + 7, parts[i], strlen(parts[i])) == 0) return 1; /* in any folder */
   if (packages != NULL) return strncmp(packages + 10, "torch/", 6) == 0;
   return strstr(file, "/lib/python3") != NULL;
 }

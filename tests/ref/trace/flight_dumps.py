@@ -36,7 +36,10 @@ def entry(record, seq, name="all_reduce", group="0", **other):
         "retired": False,
         "timeout_ms": 600000,
         "is_p2p": p2p,
-        "frames": [{"name": "f", "filename": "/home/user/train.py", "line": 10 + seq}],
+        "frames": [
+            {"name": "g", "filename": "/home/user/source/torch/distributed/x.py", "line": 1},
+            {"name": "f", "filename": "/home/user/train.py", "line": 10 + seq},
+        ],
         **other,
     }
 
