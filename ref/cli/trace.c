@@ -7,22 +7,60 @@
 #include "../trace/trace.h"
 #include "commands.h"
 #include "options.h"
+#include "trace_cli.h"
 
 enum { PRINTED_MAX = 50 };
-enum { KEY_OUT = 'o', KEY_RANKS = 'r', KEY_JSON = 'j', KEY_ATTEMPT = 'a' };
+enum { KEY_OUT = 'o', KEY_RANKS = 'r', KEY_JSON = 'j', KEY_ATTEMPT = 'a', KEY_FORMAT = 'f' };
+enum { KEY_INTERVAL = 'i', KEY_STALL = 's', KEY_COMMAND = 'c', KEY_ONCE = '1' };
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_GITHUB, FORMAT_JUNIT, FORMATS };
+static const char *const formats[FORMATS] = {"text", "json", "github", "junit"};
 
 typedef struct args {
   const char *what, *dir, *out;
-  int32_t first, last, json, attempt; /* attempt -1: the last one */
+  int32_t first, last, format, attempt; /* attempt -1: the last one */
+  zp_watch_options watch;
 } args;
 
 static const struct argp_option choices[] = {
     {"out", KEY_OUT, "FILE", 0, "view: where to write", 0},
     {"ranks", KEY_RANKS, "A[-B]", 0, "view: these ranks (the first 64)", 0},
     {"json", KEY_JSON, NULL, 0, "check: findings as JSON; view: the file; dump: the records", 0},
+    {"format", KEY_FORMAT, "NAME", 0,
+     "check: text, json, github (annotations of a workflow) or junit (XML)", 0},
+    {"interval", KEY_INTERVAL, "SECONDS", 0, "watch: time between two looks (2)", 0},
+    {"stall", KEY_STALL, "SECONDS", 0, "watch: alarm if no trace grows for this time (300)", 0},
+    {"command", KEY_COMMAND, "COMMAND", 0,
+     "watch: run this by sh at an alarm, with the sentence in ZEROPROOF_ALARM", 0},
+    {"once", KEY_ONCE, NULL, 0, "watch: look once", 0},
     {"attempt", KEY_ATTEMPT, "N", 0, "the attempt in DIR/attempt-N, 0: DIR itself (the last one)",
      0},
     {0}};
+
+static double seconds(struct argp_state *state, const char *option, const char *text)
+{
+  double value = 0;
+  int end = 0;
+  if (sscanf(text, "%15lf%n", &value, &end) != 1 || text[end] != 0 || !(value >= 0.01) ||
+      !(value <= 1e8))
+    argp_error(state, "--%s %s: expected seconds, from 0.01 to 1e8.", option, text);
+  return value;
+}
+
+static int format_of(struct argp_state *state, const char *text)
+{
+  for (int i = 0; i < FORMATS; i++)
+    if (strcmp(text, formats[i]) == 0) return i;
+  argp_error(state, "--format %s: expected text, json, github or junit.", text);
+  return 0;
+}
+
+static int is_known(const char *what)
+{
+  static const char *const known[] = {"check", "view", "dump", "watch"};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(what, known[i]) == 0) return 1;
+  return 0;
+}
 
 static error_t take(int key, char *arg, struct argp_state *state)
 {
@@ -30,7 +68,12 @@ static error_t take(int key, char *arg, struct argp_state *state)
   int end = 0;
   switch (key) {
   case KEY_OUT: a->out = arg; return 0;
-  case KEY_JSON: a->json = 1; return 0;
+  case KEY_JSON: a->format = FORMAT_JSON; return 0;
+  case KEY_FORMAT: a->format = format_of(state, arg); return 0;
+  case KEY_INTERVAL: a->watch.interval = seconds(state, "interval", arg); return 0;
+  case KEY_STALL: a->watch.stall = seconds(state, "stall", arg); return 0;
+  case KEY_COMMAND: a->watch.command = arg; return 0;
+  case KEY_ONCE: a->watch.once = 1; return 0;
   case KEY_ATTEMPT:
     if (sscanf(arg, "%6d%n", &a->attempt, &end) != 1 || arg[end] != 0 || a->attempt < 0)
       argp_error(state, "--attempt %s: expected a number from 0 to 999999.", arg);
@@ -46,9 +89,9 @@ static error_t take(int key, char *arg, struct argp_state *state)
     else argp_error(state, "one folder or file at a time: what is %s?", arg);
     return 0;
   case ARGP_KEY_END:
-    if (a->dir == NULL || (strcmp(a->what, "check") != 0 && strcmp(a->what, "view") != 0 &&
-                           strcmp(a->what, "dump") != 0))
-      argp_error(state, "say what to do with what: check DIR, view DIR --out FILE, or dump FILE.");
+    if (a->dir == NULL || !is_known(a->what))
+      argp_error(state, "say what to do with what: check DIR, view DIR --out FILE, dump FILE, or "
+                        "watch DIR.");
     if (strcmp(a->what, "view") == 0 && a->out == NULL) argp_error(state, "view needs --out FILE.");
     return 0;
   default: return ARGP_ERR_UNKNOWN;
@@ -162,7 +205,7 @@ static const char *verdict_of(const zp_trace_verdict *v)
                              : "inconsistent, the traces do not match each other";
 }
 
-static void print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
+void zp_trace_print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
 {
   const int bad = v->errors > 0;
   for (int32_t i = 0; i < v->causes;) i = print_cause(v, i);
@@ -185,7 +228,7 @@ static void print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
            (int)of->number, of->last ? ", the last one" : "");
 }
 
-static int check(const zp_trace_attempt *of, int json)
+static int check(const zp_trace_attempt *of, int32_t format)
 {
   zp_trace_verdict v;
   zp_error err = {0};
@@ -194,8 +237,10 @@ static int check(const zp_trace_attempt *of, int json)
     fprintf(stderr, "zeroproof trace: %s\n", err.text);
     code = zp_exit_of(err.status);
   } else {
-    if (json) print_json(&v, of);
-    else print_text(&v, of);
+    if (format == FORMAT_JSON) print_json(&v, of);
+    else if (format == FORMAT_GITHUB) zp_trace_print_github(&v, of);
+    else if (format == FORMAT_JUNIT) zp_trace_print_junit(&v, of);
+    else zp_trace_print_text(&v, of);
     code = v.errors > 0 ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
   }
   zp_trace_verdict_free(&v);
@@ -237,27 +282,35 @@ int zp_cmd_trace(int argc, char **argv, const zp_backend *engine)
   static const struct argp argp = {
       choices,
       take,
-      "check DIR\nview DIR --out FILE\ndump FILE",
+      "check DIR\nview DIR --out FILE\ndump FILE\nwatch DIR",
       "Judges a recorded run: do all members of a group enter the same operations in the same "
       "order?\v"
       "DIR has a file rank-N.zpt for each rank, as the recorders write (conformance/TRACE.md), and "
       "the traces of attempt N in attempt-N; or, for check, a Flight Recorder dump of PyTorch for "
       "each rank, as pickle or JSON. "
       "check exits with 0 if the traces are consistent, or 1 if not. It names the first rank that "
-      "differs, is missing, or lags behind. dump writes one trace or dump as text.",
+      "differs, is missing, or lags behind. watch follows the traces of a running job; it exits "
+      "with 0 when all ranks have completed, or with 1 after an alarm, when a rank failed or no "
+      "trace grows. dump writes one trace or dump as text.",
       NULL,
       NULL,
       NULL};
-  args a = {.last = 63, .attempt = -1};
+  args a = {.last = 63, .attempt = -1, .watch = {.interval = 2, .stall = 300}};
   const int code = zp_cli_parse(&argp, argc, argv, &a);
   zp_trace_attempt of;
   zp_error err = {0};
   if (code) return code;
   if (strcmp(a.what, "dump") == 0) return dump(a.dir, a.json);
+  if (strcmp(a.what, "watch") == 0) {
+    a.watch.dir = a.dir;
+    a.watch.attempt = a.attempt;
+    return zp_trace_watch(&a.watch);
+  }
   if (zp_trace_find_attempt(a.dir, a.attempt, &of, &err) != 0) {
     fprintf(stderr, "zeroproof trace: %s\n", err.text);
     return zp_exit_of(err.status);
   }
-  if (strcmp(a.what, "view") == 0) return view(of.dir, a.out, a.first, a.last, a.json);
-  return check(&of, a.json);
+  if (strcmp(a.what, "view") == 0)
+    return view(of.dir, a.out, a.first, a.last, a.format == FORMAT_JSON);
+  return check(&of, a.format);
 }

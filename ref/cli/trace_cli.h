@@ -1,0 +1,24 @@
+/* The parts of `zeroproof trace`. */
+#ifndef ZP_CLI_TRACE_CLI_H
+#define ZP_CLI_TRACE_CLI_H
+
+#include "../trace/trace.h"
+
+/* The findings as text. */
+void zp_trace_print_text(const zp_trace_verdict *v, const zp_trace_attempt *of);
+/* A cause with its step and phase: "step 3, backward: rank 2 ...". */
+void zp_trace_sentence(const zp_trace_cause *c, char *text, size_t cap);
+/* Errors as annotations of GitHub's workflows, each at the line of its call. */
+void zp_trace_print_github(const zp_trace_verdict *v, const zp_trace_attempt *of);
+/* A JUnit report: a test for each rank, and one for the run. */
+void zp_trace_print_junit(const zp_trace_verdict *v, const zp_trace_attempt *of);
+
+typedef struct zp_watch_options {
+  const char *dir, *command; /* command: NULL, or for a shell */
+  double interval, stall;    /* s */
+  int32_t attempt, once;     /* attempt -1: the last one */
+} zp_watch_options;
+/* Returns the exit code. */
+int zp_trace_watch(const zp_watch_options *o);
+
+#endif

@@ -1,0 +1,206 @@
+/* zeroproof trace watch: a table of the ranks of a running job, and an alarm when it stands still. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../trace/watch.h"
+#include "cli.h"
+#include "commands.h"
+#include "trace_cli.h"
+
+enum { ROWS = 24, SENTENCE = 2400 };
+
+static int64_t wall_ns(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static double idle_s(int64_t changed, int64_t now)
+{
+  return now > changed ? (double)(now - changed) / 1e9 : 0;
+}
+
+static const char *state_of(const zp_watched *k)
+{
+  if (!k->opened) return "no trace yet";
+  if (k->reader.exit.how != ZP_TRACE_NO_EXIT) return "failed";
+  if (k->reader.state == ZP_TRACE_DAMAGED) return "damaged";
+  return k->reader.state == ZP_TRACE_ENDED ? "completed" : "runs";
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static int by_progress(const void *a, const void *b, void *watch)
+{
+  const zp_watch *w = watch;
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  const zp_watched *p = &w->rank[x], *q = &w->rank[y];
+  if (p->reader.records != q->reader.records) return p->reader.records < q->reader.records ? -1 : 1;
+  if (p->changed != q->changed) return p->changed < q->changed ? -1 : 1;
+  return x < y ? -1 : x > y;
+}
+
+static int ascending(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* The ranks that lag most, by rank. */
+static void print_table(const zp_watch *w, int64_t now)
+{
+  int32_t *rank = malloc((size_t)w->world * sizeof *rank + 1);
+  const int32_t n = w->world < ROWS ? w->world : ROWS;
+  if (rank == NULL) return;
+  for (int32_t r = 0; r < w->world; r++) rank[r] = r;
+  qsort_r(rank, (size_t)w->world, sizeof *rank, by_progress, (void *)(uintptr_t)w);
+  qsort(rank, (size_t)n, sizeof *rank, ascending);
+  printf("%8s %8s %10s %8s %8s  %-12s %s\n", "rank", "step", "records", "lag", "idle s", "state",
+         "last operation");
+  for (int32_t i = 0; i < n; i++) {
+    const zp_watched *k = &w->rank[rank[i]];
+    char step[24] = "-", idle[24] = "-";
+    if (k->step >= 0) snprintf(step, sizeof step, "%" PRId64, k->step);
+    if (k->opened) snprintf(idle, sizeof idle, "%.1f", idle_s(k->changed, now));
+    printf("%8d %8s %10" PRId64 " %8" PRId64 " %8s  %-12s %s\n", (int)rank[i], step,
+           k->reader.records, w->most - k->reader.records, idle, state_of(k), k->last);
+  }
+  if (n < w->world) printf("and %d ranks that lag less\n", (int)(w->world - n));
+  free(rank);
+}
+
+static void print_line(const zp_watch *w, int64_t now)
+{
+  int64_t first = INT64_MAX, last = -1;
+  int32_t behind = -1;
+  for (int32_t r = 0; r < w->world; r++) {
+    const zp_watched *k = &w->rank[r];
+    if (k->step < first) first = k->step;
+    if (k->step > last) last = k->step;
+    if (behind < 0 || k->reader.records < w->rank[behind].reader.records) behind = r;
+  }
+  printf("%d of %d ranks have traces, %d ended", (int)w->files, (int)w->world, (int)w->ended);
+  if (last >= 0) printf("; steps %" PRId64 " to %" PRId64, first, last);
+  if (behind >= 0 && w->rank[behind].reader.records < w->most)
+    printf("; rank %d lags by %" PRId64 " of %" PRId64 " records", (int)behind,
+           w->most - w->rank[behind].reader.records, w->most);
+  else printf("; %" PRId64 " records of each rank", w->most);
+  if (w->changed) printf("; idle for %.1f s", idle_s(w->changed, now));
+  putchar('\n');
+}
+
+/* ---- The alarm ------------------------------------------------------------------------------- */
+
+/* Runs a command with the sentence in its environment. */
+static void run_command(const char *command, const char *sentence, const char *dir)
+{
+  int status = 0;
+  fflush(stdout);
+  setenv("ZEROPROOF_ALARM", sentence, 1);
+  setenv("ZEROPROOF_ALARM_DIR", dir, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+  }
+  if (child < 0) perror("zeroproof trace: --command");
+  else if (waitpid(child, &status, 0) == child && status != 0)
+    fprintf(stderr, "zeroproof trace: --command %s: exit status %d.\n", command,
+            WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+/* Judges the run. Returns the exit code. stalled: for how many seconds no trace has grown, or
+ * negative: all ranks have ended. */
+static int conclude(const zp_watch_options *o, const zp_watch *w, const zp_trace_attempt *of,
+                    double stalled)
+{
+  zp_trace_verdict v = {0};
+  zp_error err = {0};
+  char text[SENTENCE], sentence[SENTENCE + 64] = "";
+  const int judged = w->files > 0 && zp_trace_judge(of->dir, &v, &err) == 0;
+  if (judged && stalled < 0 && v.errors == 0 && w->failed == 0) {
+    printf("all %d ranks completed: %" PRId64 " records, consistent\n", (int)w->world, w->records);
+    zp_trace_verdict_free(&v);
+    return ZP_EXIT_GOOD;
+  }
+  if (v.causes > 0) zp_trace_sentence(&v.cause[0], text, sizeof text);
+  else if (err.status != 0) snprintf(text, sizeof text, "%.2000s", err.text);
+  else if (w->files == 0) snprintf(text, sizeof text, "there are no traces in %.1000s", o->dir);
+  else if (v.findings > 0) snprintf(text, sizeof text, "%s", v.finding[0].text);
+  else snprintf(text, sizeof text, "the traces are consistent so far");
+  if (stalled >= 0)
+    snprintf(sentence, sizeof sentence, "no progress for %.0f s: %s", stalled, text);
+  else snprintf(sentence, sizeof sentence, "%s", text);
+  printf("alarm: %s\n", sentence);
+  if (judged && (v.causes > 0 || v.findings > 0)) zp_trace_print_text(&v, of);
+  zp_trace_verdict_free(&v);
+  if (o->command) run_command(o->command, sentence, of->dir);
+  return ZP_EXIT_VERDICT;
+}
+
+/* ---- Watching -------------------------------------------------------------------------------- */
+
+/* The folder of the attempt, or NULL as long as there is none. */
+static const char *find(const zp_watch_options *o, zp_trace_attempt *of)
+{
+  const int32_t before = of->number;
+  zp_error err = {0};
+  struct stat about;
+  if (stat(o->dir, &about) != 0 || zp_trace_find_attempt(o->dir, o->attempt, of, &err) != 0)
+    return NULL;
+  if (of->number != before && of->number > 0) printf("attempt %d\n", (int)of->number);
+  return of->dir;
+}
+
+static void show(const zp_watch_options *o, const zp_watch *w, int64_t now)
+{
+  const int terminal = isatty(STDOUT_FILENO);
+  if (terminal && !o->once) fputs("\033[H\033[J", stdout);
+  if (w->world > 0) {
+    print_line(w, now);
+    if (terminal || o->once) print_table(w, now);
+  } else if (o->once || terminal) printf("no traces in %s yet\n", o->dir);
+  fflush(stdout);
+}
+
+int zp_trace_watch(const zp_watch_options *o)
+{
+  zp_watch w = {.world = 0};
+  zp_trace_attempt of = {.number = 0};
+  zp_error err = {0};
+  const int64_t start = wall_ns();
+  int64_t shown = -1;
+  int code = -1;
+  while (code < 0) {
+    const char *dir = find(o, &of);
+    if (zp_watch_look(&w, dir, &err) != 0) {
+      fprintf(stderr, "zeroproof trace: %s\n", err.text);
+      code = zp_exit_of(err.status);
+      break;
+    }
+    const int64_t now = wall_ns(), since = w.changed ? w.changed : start;
+    const double stalled = idle_s(since, now);
+    const int ended = w.world > 0 && w.ended == w.world;
+    if (o->once || isatty(STDOUT_FILENO) || w.records != shown) show(o, &w, now);
+    shown = w.records;
+    if (ended) code = conclude(o, &w, &of, -1);
+    else if (stalled >= o->stall) {
+      if (!o->once && w.world > 0) print_table(&w, now);
+      code = conclude(o, &w, &of, stalled);
+    } else if (o->once) code = ZP_EXIT_GOOD;
+    else {
+      struct timespec t = {(time_t)o->interval,
+                           (long)((o->interval - (double)(time_t)o->interval) * 1e9)};
+      nanosleep(&t, NULL);
+    }
+  }
+  zp_watch_free(&w);
+  return code;
+}
