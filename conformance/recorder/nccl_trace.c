@@ -138,7 +138,7 @@ static int env_attempt(int *exact)
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-/* The name of a rank's trace in an attempt: attempt 0 is DIR itself. Returns 0 if it is too long. */
+/* The name of a rank's trace in an attempt; attempt 0 is DIR itself. 0 if it is too long. */
 static int name_file(char path[PATH_MAX], const char *dir, int attempt, int rank)
 {
   const int n = attempt > 0

@@ -1,4 +1,4 @@
-"""Broken on purpose: the first stage cuts a short batch into fewer micro-batches than the others."""
+"""Broken on purpose: the first stage cuts a short batch into fewer micro-batches than others."""
 
 import datetime
 

@@ -44,7 +44,7 @@ def arguments() -> argparse.Namespace:
         "--out",
         metavar="DIR",
         default="zeroproof-run",
-        help="folder for rank-N.zpt (zeroproof-run); a restart, or another run, writes attempt-K in it",
+        help="folder for rank-N.zpt (zeroproof-run); restarts and later runs write attempt-K in it",
     )
     parser.add_argument(
         "--depth",

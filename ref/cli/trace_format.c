@@ -41,7 +41,7 @@ static void put_escaped(const char *text, int property)
 }
 
 /* "train.py:15;loop.py:88" is line 15 of train.py. A hashed name is no file. */
-static void put_place(const char *site)
+static void put_position(const char *site)
 {
   char file[256];
   int n = 0, line = 0;
@@ -59,7 +59,7 @@ static void put_annotation(const char *level, const char *site, const char *titl
 {
   printf("::%s", level);
   const int known = site != NULL && strchr(site, ':') != NULL;
-  if (known) put_place(site);
+  if (known) put_position(site);
   printf("%stitle=", known ? "" : " ");
   put_escaped(title, 1);
   fputs("::", stdout);

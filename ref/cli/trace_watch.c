@@ -1,6 +1,7 @@
-/* zeroproof trace watch: a table of the ranks of a running job, and an alarm when it stands still. */
+/* zeroproof trace watch: a table of the ranks of a running job, and an alarm when it stalls. */
 #define _GNU_SOURCE
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../base/child.h"
 #include "../trace/watch.h"
 #include "cli.h"
 #include "commands.h"
@@ -105,7 +107,7 @@ static void run_command(const char *command, const char *sentence, const char *d
   fflush(stdout);
   setenv("ZEROPROOF_ALARM", sentence, 1);
   setenv("ZEROPROOF_ALARM_DIR", dir, 1);
-  const pid_t child = fork();
+  const pid_t child = zp_child_fork(SIGTERM);
   if (child == 0) {
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);
@@ -147,7 +149,7 @@ static int conclude(const zp_watch_options *o, const zp_watch *w, const zp_trace
 
 /* ---- Watching -------------------------------------------------------------------------------- */
 
-/* The folder of the attempt, or NULL as long as there is none. */
+/* The folder of the attempt, or NULL before it exists. */
 static const char *find(const zp_watch_options *o, zp_trace_attempt *of)
 {
   const int32_t before = of->number;

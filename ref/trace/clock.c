@@ -1,4 +1,4 @@
-/* Clocks of several hosts. A member returns from a collective only when all have entered it, so each
+/* Clocks of several hosts. No member returns from a collective before all have entered it, so each
  * common operation limits the difference of two clocks. All limits together are a system of
  * difference constraints, which shortest paths solve. */
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Reads when the operations of some ranks were entered and returned, and aligns the ranks' clocks by
- * the operations that they have in common: conformance/TRACE.md, "Pictures". */
+/* Reads when the operations of some ranks were entered and returned, and aligns the clocks by the
+ * operations that ranks have in common: conformance/TRACE.md, "Pictures". */
 #define _GNU_SOURCE
 #include "timeline.h"
 
@@ -154,7 +154,7 @@ static void find_members(zp_timeline *t)
   qsort(t->member, (size_t)t->members, sizeof *t->member, by_set);
 }
 
-/* Rank r returned from the operation of a, for which it waits until rank s has entered that of b. */
+/* The rank of a returned from an operation only after the rank of b had entered it. */
 static void limit(const zp_timeline *t, int64_t *bound, const zp_member *a, const zp_member *b)
 {
   const zp_timed_op *mine = &t->ranks[a->rank].op[a->record],

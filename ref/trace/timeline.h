@@ -1,5 +1,5 @@
-/* The operations of some ranks in time: when each was entered and when it returned, which operations
- * of other ranks it belongs to, and by how much the ranks' clocks differ. */
+/* The operations of some ranks in time: when each was entered and returned, to which operations of
+ * other ranks it belongs, and by how much the ranks' clocks differ. */
 #ifndef ZP_TRACE_TIMELINE_H
 #define ZP_TRACE_TIMELINE_H
 
@@ -45,9 +45,8 @@ typedef struct zp_timeline {
 void zp_timeline_read(zp_timeline *t, const char *dir, int32_t first, int32_t last);
 void zp_timeline_free(zp_timeline *t);
 
-/* clock.c: n clocks, of which bound[s * n + r] limits offset[s] - offset[r]: INT64_MAX for no limit.
- * Sets offsets that keep all limits, or exceed them by as little as possible, which it returns.
- * bound is overwritten. */
+/* clock.c: n clocks. bound[s * n + r] limits offset[s] - offset[r]; INT64_MAX: no limit. Sets
+ * offsets that keep all limits, or exceed them by as little as possible, which it returns. work: [n * n] */
 int64_t zp_clock_offsets(int32_t n, const int64_t *bound, int64_t *work, int64_t *offset);
 
 #endif

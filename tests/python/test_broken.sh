@@ -41,8 +41,8 @@ broken() {
 }
 
 world4="in 'default_pg' {0–3}"
-broken ddp_branch 4 's/rank == 2 and //; s/number == 3/number > 5/' "step 3, backward: rank 2 skipped \
-all_reduce of 68 fp32 (ddp_branch.py:25) $world4 and entered all_reduce sum of 1 fp32 \
+broken ddp_branch 4 's/rank == 2 and //; s/number == 3/number > 5/' "step 3, backward: rank 2 \
+skipped all_reduce of 68 fp32 (ddp_branch.py:25) $world4 and entered all_reduce sum of 1 fp32 \
 (ddp_branch.py:21) $world4; ranks 0, 1, 3 entered it"
 broken fsdp_odd_batch 3 's/(13, 16)/(12, 16)/' "step 2, forward: rank 0 entered an extra \
 all_gather of 102 fp32 (fsdp_odd_batch.py:23) in 'default_pg' {0–2} at its record 12; ranks 1, 2 \

@@ -19,9 +19,11 @@ expect 1 'all_reduce' another_run_writes_the_next_attempt trace check "$tmp/run"
 grep -q '^(This is attempt 1, the last one;' "$tmp/out"
 verdict $? it_is_judged_and_named "$(cat "$tmp/out")"
 expect 0 '^.This is attempt 0;' the_first_one_can_be_judged trace check --attempt 0 "$tmp/run"
-cmp "$tmp/run/rank-0.zpt" "$tmp/first/rank-0.zpt" && cmp "$tmp/run/rank-1.zpt" "$tmp/first/rank-1.zpt"
+cmp "$tmp/run/rank-0.zpt" "$tmp/first/rank-0.zpt" &&
+  cmp "$tmp/run/rank-1.zpt" "$tmp/first/rank-1.zpt"
 verdict $? nothing_is_overwritten
-expect 2 'it has no folder attempt-7' an_unknown_attempt_is_refused trace check --attempt 7 "$tmp/run"
+expect 2 'it has no folder attempt-7' an_unknown_attempt_is_refused \
+  trace check --attempt 7 "$tmp/run"
 
 # torchrun restarts all ranks after rank 1 has failed, first before its first operation: a rank
 # that wrote nothing in one attempt must not join another one.
