@@ -6,12 +6,19 @@
 #include "timeline.h"
 
 #define NONE INT64_MAX
+/* Sums of limits stay below this, so that damaged times overflow nothing. */
+#define BIG ((int64_t)1 << 60)
+
+static int64_t clamp(int64_t v)
+{
+  return v > BIG ? BIG : v < -BIG ? -BIG : v;
+}
 
 /* All shortest paths, with each limit raised by `slack`. Returns 0 if there is no solution. */
 static int paths(int32_t n, const int64_t *bound, int64_t slack, int64_t *d)
 {
   const size_t m = (size_t)n;
-  for (size_t i = 0; i < m * m; i++) d[i] = bound[i] == NONE ? NONE : bound[i] + slack;
+  for (size_t i = 0; i < m * m; i++) d[i] = bound[i] == NONE ? NONE : clamp(bound[i] + slack);
   for (size_t i = 0; i < m; i++) d[i * m + i] = 0;
   for (size_t k = 0; k < m; k++)
     for (size_t i = 0; i < m; i++) {
@@ -19,7 +26,7 @@ static int paths(int32_t n, const int64_t *bound, int64_t slack, int64_t *d)
       if (to == NONE) continue;
       for (size_t j = 0; j < m; j++) {
         const int64_t on = d[k * m + j];
-        if (on != NONE && to + on < d[i * m + j]) d[i * m + j] = to + on;
+        if (on != NONE && clamp(to + on) < d[i * m + j]) d[i * m + j] = clamp(to + on);
       }
       if (d[i * m + i] < 0) return 0;
     }
@@ -40,7 +47,7 @@ int64_t zp_clock_offsets(int32_t n, const int64_t *bound, int64_t *d, int64_t *o
   memset(offset, 0, m * sizeof *offset);
   if (agree(n, bound)) return 0; /* one host: the clocks are kept as they are */
   if (!paths(n, bound, 0, d)) {
-    while (most < INT64_MAX / 8 && !paths(n, bound, most, d)) least = most, most *= 2;
+    while (most < BIG && !paths(n, bound, most, d)) least = most, most *= 2;
     while (most - least > 1) {
       const int64_t half = least + (most - least) / 2;
       if (paths(n, bound, half, d)) most = half;
@@ -58,8 +65,8 @@ int64_t zp_clock_offsets(int32_t n, const int64_t *bound, int64_t *d, int64_t *o
       if (up != NONE && offset[r] + up < high) high = offset[r] + up;
       if (down != NONE && offset[r] - down > low) low = offset[r] - down;
     }
-    if (low != INT64_MIN && high != INT64_MAX) offset[s] = low + (high - low) / 2;
-    else offset[s] = low > 0 ? low : high < 0 ? high : 0;
+    if (low != INT64_MIN && high != INT64_MAX) offset[s] = clamp(low + (high - low) / 2);
+    else offset[s] = clamp(low > 0 ? low : high < 0 ? high : 0);
   }
   return least;
 }

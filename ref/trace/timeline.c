@@ -9,6 +9,7 @@
 #include "judge.h"
 
 enum { ALIGNED = 256, KEY = 2 * ZP_TRACE_NAME };
+#define LATEST ((int64_t)1 << 57) /* ns: four years; later times are damaged */
 
 /* ---- Groups and pairs, by key ---------------------------------------------------------------- */
 
@@ -118,7 +119,8 @@ static void read_rank(zp_timeline *t, zp_timed_rank *r)
   in->want_returns = 1;
   if (t->sets > 0) memset(t->count, 0, (size_t)t->sets * sizeof *t->count);
   while (zp_trace_next(in, item)) {
-    const int64_t now = in->ns ? in->ns : in->records * 1000;
+    int64_t now = in->ns ? in->ns : in->records * 1000;
+    if (now > LATEST) now = LATEST;
     r->last = now;
     if (item->kind == ZP_TRACE_GROUP) add_group(&s, item);
     if (item->kind == ZP_TRACE_OP) add_op(&s, item->op, now);

@@ -46,7 +46,8 @@ void zp_timeline_read(zp_timeline *t, const char *dir, int32_t first, int32_t la
 void zp_timeline_free(zp_timeline *t);
 
 /* clock.c: n clocks. bound[s * n + r] limits offset[s] - offset[r]; INT64_MAX: no limit. Sets
- * offsets that keep all limits, or exceed them by as little as possible, which it returns. work: [n * n] */
+ * offsets that keep all limits, or exceed them by as little as possible, which it returns.
+ * work: [n * n] */
 int64_t zp_clock_offsets(int32_t n, const int64_t *bound, int64_t *work, int64_t *offset);
 
 #endif

@@ -1,6 +1,6 @@
 /* A recorded run as a Chrome/Perfetto trace: a process per rank, a row per group. An operation
- * lasts until it returned, arrows join the operations of all members, and what the causes concern is red:
- * conformance/TRACE.md, "Pictures". */
+ * lasts until it returned, arrows join the operations of all members, and what the causes concern
+ * is red: conformance/TRACE.md, "Pictures". */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>

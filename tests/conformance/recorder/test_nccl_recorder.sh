@@ -126,6 +126,28 @@ multi_rank '' RTLD_GLOBAL make_one_after_the_other 0 2 2 full &&
   [ "$(grep -c 'cannot write the trace of rank 1: File too large' "$tmp/log")" = 1 ]
 fits a_full_disk_ends_only_the_trace 1 '^rank 1 .* stops after 1 record; rank 0 waits'
 
+# Attempts: nothing is overwritten.
+rm -rf "$tmp/run" && mkdir "$tmp/run"
+attempt() { # attempt VARIABLE... FAULT: one more run into the same folder
+  env ZEROPROOF_TRACE="$tmp/run" LD_PRELOAD="$build/libzptrace_nccl.so" "$@" >>"$tmp/log" 2>&1
+}
+calls=$build/tests/drivers/trace/nccl_program
+attempt timeout 600 "$calls" none
+cp "$tmp/run/rank-1.zpt" "$tmp/first"
+attempt timeout 600 "$calls" skip
+attempt TORCHELASTIC_RESTART_COUNT=5 timeout 600 "$calls" none
+attempt ZEROPROOF_TRACE_ATTEMPT=3 timeout 600 "$calls" skip
+[ "$(cd "$tmp/run" && echo attempt-*)" = 'attempt-1 attempt-3 attempt-5' ] &&
+  cmp "$tmp/run/rank-1.zpt" "$tmp/first"
+verdict $? later_runs_write_attempts_and_overwrite_nothing "$(find "$tmp/run"; cat "$tmp/log")"
+expect 0 'This is attempt 5, the last one' the_last_attempt_is_judged trace check "$tmp/run"
+expect 1 '^rank 1 skipped all_reduce' another_one_can_be_judged trace check --attempt 1 "$tmp/run"
+attempt ZEROPROOF_TRACE_ATTEMPT=3 timeout 600 "$calls" none
+grep -q 'attempt-3/rank-0.zpt: File exists. Rank 0 is not recorded' "$tmp/log"
+verdict $? an_attempt_that_exists_is_refused "$(cat "$tmp/log")"
+rm -rf "$tmp/run" && mkdir "$tmp/run"
+: >"$tmp/log"
+
 # The environment: what is not a rank is reported once and ignored, and no program ends by it.
 ignored() { # ignored VARIABLE VALUE MAX SHOWN: one message, and all ranks are recorded
   env ZEROPROOF_TRACE="$tmp/run" "$1=$2" LD_PRELOAD="$build/libzptrace_nccl.so" timeout 600 \

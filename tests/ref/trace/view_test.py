@@ -1,5 +1,5 @@
-"""The pictures of `zeroproof trace view`: ranks of three hosts, whose clocks are hours apart. One of
-them skips an operation. view_test.py ZEROPROOF DIR"""
+"""The pictures of `zeroproof trace view`: ranks of three hosts, whose clocks are hours apart. One
+of them skips an operation. view_test.py ZEROPROOF DIR"""
 
 import itertools
 import json
