@@ -205,7 +205,7 @@ static const char *verdict_of(const zp_trace_verdict *v)
                              : "inconsistent, the traces do not match each other";
 }
 
-void zp_trace_print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
+static void print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
 {
   const int bad = v->errors > 0;
   for (int32_t i = 0; i < v->causes;) i = print_cause(v, i);
@@ -240,7 +240,7 @@ static int check(const zp_trace_attempt *of, int32_t format)
     if (format == FORMAT_JSON) print_json(&v, of);
     else if (format == FORMAT_GITHUB) zp_trace_print_github(&v, of);
     else if (format == FORMAT_JUNIT) zp_trace_print_junit(&v, of);
-    else zp_trace_print_text(&v, of);
+    else print_text(&v, of);
     code = v.errors > 0 ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
   }
   zp_trace_verdict_free(&v);

@@ -4,8 +4,6 @@
 
 #include "../trace/trace.h"
 
-/* The findings as text. */
-void zp_trace_print_text(const zp_trace_verdict *v, const zp_trace_attempt *of);
 /* A cause with its step and phase: "step 3, backward: rank 2 ...". */
 void zp_trace_sentence(const zp_trace_cause *c, char *text, size_t cap);
 /* Errors as annotations of GitHub's workflows, each at the line of its call. */
