@@ -12,7 +12,7 @@ import time
 EXACT = "ZEROPROOF_TRACE_ATTEMPT"
 RESTARTS = ("TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT")
 MOST = 999999
-SLACK = 2  # seconds by which the times of files may differ
+SLACK = 60  # seconds: clocks differ, and ranks of one attempt start one after the other
 
 
 def variable(*names):
@@ -66,8 +66,8 @@ def started():
 
 
 def is_earlier(folder, since):
-    """Whether a folder has traces that were written before this process started. The ranks of one
-    attempt have all started before the first of them writes."""
+    """Whether a folder has traces that were written long before this process started, as those of
+    an earlier attempt."""
     try:
         names = os.listdir(folder)
     except OSError:

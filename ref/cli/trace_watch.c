@@ -173,6 +173,13 @@ static void show(const zp_watch_options *o, const zp_watch *w, int64_t now)
   fflush(stdout);
 }
 
+/* After a rank has failed, the others are not waited for so long. */
+static double limit_of(const zp_watch_options *o, const zp_watch *w)
+{
+  enum { AFTER_FAILURE = 30 };
+  return w->failed > 0 && o->stall > AFTER_FAILURE ? AFTER_FAILURE : o->stall;
+}
+
 int zp_trace_watch(const zp_watch_options *o)
 {
   zp_watch w = {.world = 0};
@@ -189,12 +196,12 @@ int zp_trace_watch(const zp_watch_options *o)
       break;
     }
     const int64_t now = wall_ns(), since = w.changed ? w.changed : start;
-    const double stalled = idle_s(since, now);
+    const double stalled = idle_s(since, now), most = limit_of(o, &w);
     const int ended = w.world > 0 && w.ended == w.world;
     if (o->once || isatty(STDOUT_FILENO) || w.records != shown) show(o, &w, now);
     shown = w.records;
     if (ended) code = conclude(o, &w, &of, -1);
-    else if (stalled >= o->stall) {
+    else if (stalled >= most) {
       if (!o->once && w.world > 0) print_table(&w, now);
       code = conclude(o, &w, &of, stalled);
     } else if (o->once) code = ZP_EXIT_GOOD;
