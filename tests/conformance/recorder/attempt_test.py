@@ -1,5 +1,5 @@
-"""All ranks of an attempt choose one folder, and none in which a trace of an earlier attempt would be
-overwritten. attempt_test.py DIR"""
+"""All ranks of an attempt choose one folder, in which no trace of an earlier one is overwritten.
+attempt_test.py DIR"""
 
 import contextlib
 import io
@@ -41,7 +41,7 @@ def verdict(good, name, why=""):
 
 def attempt(folder, stores, ranks=range(RANKS), age=0, **environment):
     """The ranks begin one after the other, and each writes a trace. Returns their numbers."""
-    found = []
+    found, written = [], []
     with unittest.mock.patch.dict(os.environ, environment):
         for rank in ranks:
             at = zeroproof_trace_attempt.choose(folder, rank, stores, 1)
@@ -49,10 +49,11 @@ def attempt(folder, stores, ranks=range(RANKS), age=0, **environment):
             name = os.path.join(at, f"rank-{rank}.zpt")
             with open(name, "x", encoding="utf-8"):  # fails if it exists
                 pass
-            if age:
-                then = os.stat(name).st_mtime - age
-                os.utime(name, (then, then))
+            written.append(name)
             found.append(int(at.rpartition("attempt-")[2]) if "attempt-" in at else 0)
+    for name in written:
+        then = os.stat(name).st_mtime - age
+        os.utime(name, (then, then))
     return found
 
 
