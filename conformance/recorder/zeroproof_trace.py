@@ -167,10 +167,10 @@ class Recorder:
         """Stops recording."""
         if self.closed:
             return
+        if self.values:
+            self.values.close()
         self.closed = True
         if self.file:
-            if self.values:
-                self.values.arrived(block=True)
             ended = self.ending.found() if at_exit or self.ending.error else None
             if ended is not None and self.redact:
                 ended = (*ended[:2], "")

@@ -5,7 +5,9 @@ A fingerprint of a tensor on the CPU is computed by libzeroproof. On another dev
 by tensor operations on the current stream, copied without blocking, and written later."""
 
 import collections
+import contextlib
 import ctypes
+import functools
 import glob
 import os
 import sys
@@ -226,6 +228,7 @@ class Values:
         self.in_group, self.tensors, self.failed = {}, {}, False
         self.known = {}  # id of a parameter -> (weak reference, name, groups of its replicas)
         self.taken = weakref.WeakKeyDictionary()
+        self.watch_ddp()
 
     # ---- Fingerprints ----
 
@@ -300,7 +303,7 @@ class Values:
         if pieces is None:
             file = self.recorder.file
             with file.lock:
-                file.put(extension(*head(file)[:1], *head(file)[1:]))
+                file.put(extension(*head(file)))
         else:
             self.put(head, self.of(pieces))
 
@@ -327,11 +330,14 @@ class Values:
     def at_completion(self, result, entered, made):
         """The same result, with a work that completes after the fingerprint. Whoever waits for it,
         in Python or C++, therefore cannot change the tensors before."""
-        if made is None:
+        future = None
+        if made is not None:
+            work = result[-1] if isinstance(result, tuple) else result
+            with contextlib.suppress(RuntimeError):  # a backend without futures
+                future = self.recorder.dist.Work.unbox(work).get_future()
+        if future is None:
             self.put_side(entered, NO_RESULT, None)
             return result
-        work = result[-1] if isinstance(result, tuple) else result
-        future = self.recorder.dist.Work.unbox(work).get_future()
 
         def completed(done):
             value = done.value()  # raises the operation's error
@@ -356,6 +362,25 @@ class Values:
             )
 
     # ---- Tensors by name ----
+
+    def watch_ddp(self):
+        """Names the parameters of every model that DistributedDataParallel wraps from now on."""
+        of = self.torch.nn.parallel.DistributedDataParallel
+        self.real_init = real = of.__init__
+
+        @functools.wraps(real)
+        def init(module, *args, **kwargs):
+            real(module, *args, **kwargs)
+            self.watch(module)
+
+        self.init = of.__init__ = init
+
+    def close(self):
+        """Writes the values that are missing, and removes the hook."""
+        self.arrived(block=True)
+        of = self.torch.nn.parallel.DistributedDataParallel
+        if of.__init__ is self.init:
+            of.__init__ = self.real_init
 
     def watch(self, model, group=None):
         """Names the parameters of a model. group: its members hold replicas of them."""

@@ -69,7 +69,7 @@ static int is_moved(int32_t op)
   return op == OP_ALL_GATHER || op == OP_BROADCAST || op == OP_GATHER || op == OP_SCATTER;
 }
 
-static int results_must_agree(const seen *s)
+int zp_trace_results_agree(const seen *s)
 {
   return s->of_tensor || s->op == OP_ALL_REDUCE || s->op == OP_ALL_GATHER || s->op == OP_BROADCAST;
 }
@@ -82,7 +82,7 @@ static int inputs_known(const seen *s)
 
 static int differs(const seen *s)
 {
-  if (results_must_agree(s) && s->odds > 0) return 1;
+  if (zp_trace_results_agree(s) && s->odds > 0) return 1;
   if (s->of_tensor || !inputs_known(s) || s->held == 0) return 0;
   if (s->op == OP_SCATTER) return s->held == s->g->size && !equal(&s->sum, &s->results);
   return !equal(&s->sum, &s->value);
@@ -112,7 +112,7 @@ static void judge_values(judge *j, seen *s)
   v->compared += many;
   seen **first = s->of_tensor ? &v->first_tensor : &v->first_op;
   if (!differs(s)) {
-    if (!s->of_tensor && s->held > 1 && results_must_agree(s)) s->g->agreed++;
+    if (!s->of_tensor && s->held > 1 && zp_trace_results_agree(s)) s->g->agreed++;
     if (s->of_tensor && s->step > v->tensor[s->id].agreed) v->tensor[s->id].agreed = s->step;
     release(s);
     return;

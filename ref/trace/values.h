@@ -44,6 +44,8 @@ typedef struct values {
   int64_t compared, differ[2]; /* differ: operations, tensors */
 } values;
 
+/* Whether the results of all members must be equal. */
+int zp_trace_results_agree(const seen *s);
 /* Ends all comparisons, with the members that they have. */
 void zp_trace_end_values(judge *j);
 

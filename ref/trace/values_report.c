@@ -90,17 +90,13 @@ static const char *step_of(const seen *s, char *text, size_t cap)
 }
 
 /* "rank 2 holds another value than 3 ranks (0, 1, 3)" */
-static void say_split(const split *x, const char *hold, char *text, size_t cap)
+static int say_split(const split *x, char *text, size_t cap)
 {
   char few[ZP_TRACE_RANKS], rest[ZP_TRACE_RANKS];
   zp_trace_ranks(x->few, x->n_few, few);
-  if (x->n == 0) {
-    snprintf(text, cap, "%s %s another value", few, hold);
-    return;
-  }
   zp_trace_ranks(x->rank, x->n, rest);
-  snprintf(text, cap, "%s %s%s another value than %s%s", few, hold, x->n_few > 1 ? "" : "s", rest,
-           x->tie ? "; the values do not show which of them is right" : "");
+  return snprintf(text, cap, "%s hold%s another value than %s%s", few, x->n_few > 1 ? "" : "s",
+                  rest, x->tie ? "; the values do not show which of them is right" : "");
 }
 
 static void add_finding(judge *j, const seen *s, const split *x, const char *text)
@@ -110,17 +106,24 @@ static void add_finding(judge *j, const seen *s, const split *x, const char *tex
   if (x->n_few > 0) zp_trace_set_ranks(j, x->few, x->n_few);
 }
 
-/* ", although its inputs are what ranks 0 and 2 hold": what the inputs of an operation show. */
-static const char *say_inputs(const seen *s, const zp_trace_print *sum, const split *x)
+/* "rank 1 holds another value than 2 ranks (0, 2)", and what the inputs show. */
+static void say_results(const seen *s, const zp_trace_print *sum, const split *x, char *text,
+                        size_t cap)
 {
-  if (sum == NULL) return "";
-  if (s->op == OP_SCATTER || x->n == 0)
-    return ": an input changed after the operation was entered, or it was not transferred "
-           "unchanged";
-  return ", which hold what was passed in";
+  if (x->n_few > 0 && x->n > 0) {
+    const size_t n = (size_t)say_split(x, text, cap);
+    if (sum != NULL && n < cap) snprintf(text + n, cap - n, ", which hold what was passed in");
+    return;
+  }
+  snprintf(text, cap,
+           "%s not what was passed in: an input changed after the operation was entered, or was "
+           "not transferred unchanged",
+           s->op == OP_SCATTER                         ? "the results together are"
+           : zp_trace_results_agree(s) && s->odds == 0 ? "the results agree, but are"
+                                                       : "no result is");
 }
 
-/* The first operation whose results differ. */
+/* The first operation whose results differ from each other, or from the inputs. */
 static void report_operation(judge *j, seen *s)
 {
   char step[32], where[TEXT], text[TEXT], all[4 * TEXT], site[ZP_TRACE_NAME + 8] = "";
@@ -129,12 +132,11 @@ static void report_operation(judge *j, seen *s)
   split x = split_of(j, s, s->op == OP_SCATTER ? NULL : sum);
   const zp_trace_reader *r = &j->p[s->at_rank].reader;
   const char *called = s->site > 0 ? zp_trace_text(r, &r->sites, s->site) : "";
-  if (called[0]) snprintf(site, sizeof site, ", %s", called);
+  if (called[0]) snprintf(site, sizeof site, ", %s,", called);
   zp_trace_where(s->g, s->id, &s->sig, where, sizeof where);
-  if (x.n_few > 0) say_split(&x, "hold", text, sizeof text);
-  else snprintf(text, sizeof text, "the results are not the input");
-  snprintf(all, sizeof all, "%sresult of %s%s differs: %s%s", step_of(s, step, sizeof step), where,
-           site, text, say_inputs(s, sum, &x));
+  say_results(s, sum, &x, text, sizeof text);
+  snprintf(all, sizeof all, "%sresult of %s%s differs: %s", step_of(s, step, sizeof step), where,
+           site, text);
   add_finding(j, s, &x, all);
   free(x.rank);
   free(x.few);
@@ -145,7 +147,7 @@ static void report_tensor(judge *j, seen *s, const seen *before)
 {
   char step[32], text[TEXT], since[64] = "", why[TEXT] = "", all[2 * TEXT], who[ZP_TRACE_RANKS];
   split x = split_of(j, s, NULL);
-  say_split(&x, "hold", text, sizeof text);
+  say_split(&x, text, sizeof text);
   if (s->agreed >= 0) snprintf(since, sizeof since, " (equal at step %" PRId64 ")", s->agreed);
   if (before != NULL) snprintf(why, sizeof why, "; results of a collective differed before");
   else if (s->agreed_ops > 0 && !x.tie)

@@ -77,7 +77,7 @@ class Bench:
             flush=True,
         )
         self.generate()
-        self.row("is whole", 0, ": consistent$")
+        self.row("is whole", 0, r": consistent \(order and shapes only\)$")
         mine, aside = self.path(self.rank), os.path.join(self.folder, "aside")
         os.rename(mine, aside)
         self.row("is missing", 1, f"^rank {self.rank} has no trace")

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../../.." || exit 3
 mkdir "$tmp/run"
 
 # tests/fixtures/trace_v1 was written by the PyTorch recorder before the format had extensions.
-expect 0 '^10 records of 2 ranks: consistent$' a_trace_without_extensions_is_judged \
+expect 0 '^10 records of 2 ranks: consistent \(order and shapes only\)$' a_trace_without_extensions_is_judged \
   trace check tests/fixtures/trace_v1
 "$zp" trace view tests/fixtures/trace_v1 --out "$tmp/view.json" >/dev/null 2>&1 &&
   grep -q '"args":{"what":"send 2 fp32 to group rank 1","record":1,"step":7,"phase":"gradient"}' \
@@ -52,7 +52,7 @@ shows() { # shows NAME PATTERN...: all patterns are in the drawn trace of rank 0
 
 both "$(site 1 'train.py:15;loop.py:8')$(site 2 'train.py:20')$(at 1)$(operation 1)$(define 1)\
 $(at 2)$(operation 3)$defined$(at 0)$(operation 9)\\011"
-expect 0 '^8 records of 2 ranks: consistent$' call_sites_do_not_change_the_verdict \
+expect 0 '^8 records of 2 ranks: consistent \(order and shapes only\)$' call_sites_do_not_change_the_verdict \
   trace check "$tmp/run"
 shows an_operation_without_a_definition_has_the_site_before_it \
   '"record":0,"step":-1,"phase":"forward","site":"train.py:15;loop.py:8"' \
@@ -72,7 +72,7 @@ shows the_row_of_a_group_has_its_label '"name":"default_pg (g)"'
 expect 0 consistent labels_do_not_change_the_verdict trace check "$tmp/run"
 
 both "$(extension 99 5 'later')$(extension 100 0 '')$(operation 1)\\011"
-expect 0 '^2 records of 2 ranks: consistent$' unknown_extensions_are_skipped trace check "$tmp/run"
+expect 0 '^2 records of 2 ranks: consistent \(order and shapes only\)$' unknown_extensions_are_skipped trace check "$tmp/run"
 both "$(operation 1)$(extension 99 127 'a body of 127 bytes, of which the file has fewer')"
 expect 0 '2 traces without an end mark' a_file_may_end_within_an_extension trace check "$tmp/run"
 invalid() { # invalid NAME EXTENSION
@@ -105,7 +105,7 @@ both "$(operation 1)$(ended 1 3 '')"
 expect 0 '^warning: 2 ranks \(0, 1\) ended with exit status 3, rank 0 first, at its record 1$' \
   an_exit_status_that_no_rank_waits_for_is_a_warning trace check "$tmp/run"
 both "$(operation 1)$(ended 7 1 '')$(operation 1)\\011"
-expect 0 '^4 records of 2 ranks: consistent$' an_unknown_way_to_end_is_ignored \
+expect 0 '^4 records of 2 ranks: consistent \(order and shapes only\)$' an_unknown_way_to_end_is_ignored \
   trace check "$tmp/run"
 "$zp" trace check --json "$tmp/run" >/dev/null
 trace 0 "$(operation 1)$(operation 3)\\011"

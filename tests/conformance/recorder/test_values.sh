@@ -1,0 +1,60 @@
+#!/bin/sh
+# Values: the recorder for torch.distributed on gloo writes fingerprints, and trace check names the
+# first step, tensor and ranks that differ, and where the difference came from.
+# inputs: build/zeroproof build/libzeroproof.so.* tests/fixtures/lib.sh tests/drivers/trace/*.py
+# inputs: conformance/recorder @venv:torch-2.13.0
+cd "$(dirname "$0")/../../.." || exit 3
+. tests/fixtures/lib.sh
+python=${ZP_VENVS:-$HOME/.cache/zeroproof/venv}/torch-2.13.0/bin/python
+if [ ! -x "$python" ]; then
+  echo "not run: the recorder for PyTorch (needs sh conformance/subject.sh torch-2.13.0)"
+  exit 0
+fi
+export GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
+
+timeout 900 "$python" -W ignore -B tests/drivers/trace/torch_values.py "$tmp/run" none clean \
+  collectives weight declared every numbered gradient state unnamed result broadcast gather input \
+  >"$tmp/log" 2>&1
+verdict $? the_programs_run_with_values "$(tail -n 5 "$tmp/log")"
+! grep -q 'no longer recorded' "$tmp/log"
+verdict $? no_fingerprint_failed "$(cat "$tmp/log")"
+
+first() { # first NAME CASE PATTERN: of the first line, which names the cause
+  expect 1 'records of 3 ranks: inconsistent, values differ between ranks' "$1" \
+    trace check "$tmp/run/$2"
+  sed -n 1p "$tmp/out" | grep -qE "$3"
+  verdict $? "$1: first line" "no '$3' in: $(cat "$tmp/out")"
+}
+copy='; the results of all [0-9]+ collectives before agree: rank 2 changed its copy afterwards$'
+
+expect 0 ': consistent \(order and shapes only\)$' without_values_only_shapes_are_judged \
+  trace check "$tmp/run/none"
+expect 0 ': consistent \(order, shapes and [0-9]+ values\)$' equal_values_are_no_finding \
+  trace check "$tmp/run/clean"
+json values_are_counted '.values > 110 and .good' trace check "$tmp/run/clean" --json
+json collectives_alone_are_compared '.values > 10 and .values < 60 and .good' \
+  trace check "$tmp/run/collectives" --json
+first a_changed_weight_is_named weight "^step 3: parameter 0.weight differs: rank 2 holds another \
+value than 2 ranks \(0, 1\) \(equal at step 2\)$copy"
+first replicas_may_be_declared declared "^step 3: parameter 0.weight differs: rank 2 .*$copy"
+first tensors_are_compared_every_n_steps every \
+  "^step 4: parameter 0.weight differs: rank 2 .* \(equal at step 2\)$copy"
+first steps_of_the_program_hold numbered "^step 103: parameter 0.weight differs: rank 2 .*$copy"
+first a_gradient_precedes_the_parameter_that_it_changes gradient \
+  "^step 3: gradient 1.bias differs: rank 2 .*$copy"
+first a_state_is_compared state "^step 3: (parameter|exp_avg) 1.bias differs: rank 2 .*$copy"
+expect 0 'values\)$' tensors_without_a_group_are_not_compared trace check "$tmp/run/unnamed"
+
+first another_result_is_named result "^result of all_reduce sum 11 fp32 \(number [0-9]+ of group \
+.*, 3 ranks \(0, 1, 2\)\), .*torch_values.py:[0-9]+.* differs: rank 1 holds another value than \
+2 ranks \(0, 2\)$"
+first the_root_may_deviate broadcast "^result of broadcast 12 fp32 root 1 .* differs: rank 0 holds \
+another value than 2 ranks \(1, 2\), which hold what was passed in$"
+first a_gathered_value_is_compared_with_the_inputs gather "^result of all_gather 13 fp32 .* \
+differs: rank 2 holds another value than 2 ranks \(0, 1\), which hold what was passed in$"
+first a_changed_input_is_named input "^result of all_gather 13 fp32 .* differs: the \
+results agree, but are not what was passed in: an input changed after the operation was entered"
+json a_finding_has_its_kind_and_rank '[.findings[] | select(.kind == "value")] |
+  length == 1 and .[0].rank == 1 and .[0].ranks == [1] and .[0].level == "error"' \
+  trace check "$tmp/run/result" --json
+exit $bad

@@ -1,0 +1,132 @@
+"""torch_values.py DIR CASE...: three ranks on gloo, whose values are recorded to DIR/CASE. In most
+cases one rank deviates in a value, never in an operation or a shape."""
+
+import os
+import sys
+import tempfile
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "conformance", "recorder"))
+WORLD, STEPS = 3, 5
+
+
+def deviate(values, name, count, before):
+    """The next operation of that name on `count` elements transfers another value: its input
+    changes after the fingerprint (before), or its result does when it is complete."""
+    real = values.around
+
+    def around(call, entered_name, arguments, entered):
+        tensors = arguments.get("tensors") or [
+            arguments.get("input_tensor" if before else "output_tensor")
+        ]
+        if entered_name != name or tensors[0].numel() != count:
+            return real(call, entered_name, arguments, entered)
+        values.around = real
+
+        def changed():
+            if before:
+                tensors[0].add_(0.5)
+            result = call()
+            if not before:
+                dist.Work.unbox(result[-1]).wait()
+                tensors[0].add_(0.5)
+            return result
+
+        return real(changed, entered_name, arguments, entered)
+
+    values.around = around
+
+
+def collectives(rank):
+    """Each with a size of its own, also sizes that are no multiples of a word."""
+    group = dist.new_group([0, 2])
+    dist.all_reduce(torch.full((11,), rank + 0.5))
+    dist.broadcast(torch.full((12,), float(rank)), 1)
+    dist.all_gather_into_tensor(torch.empty(39), torch.full((13,), float(rank)))
+    dist.all_gather([torch.empty(7, dtype=torch.int8) for _ in range(WORLD)],
+                    torch.full((7,), rank, dtype=torch.int8))  # fmt: skip
+    dist.all_gather_into_tensor(torch.empty(15, dtype=torch.bfloat16),
+                                torch.ones(5, dtype=torch.bfloat16) * rank)  # fmt: skip
+    dist.reduce(torch.ones(14) * rank, 2)
+    dist.reduce_scatter_tensor(torch.empty(2), torch.ones(6) * rank)
+    dist.gather(torch.ones(4) * rank, [torch.empty(4) for _ in range(WORLD)] if rank == 1 else None, dst=1)  # fmt: skip
+    dist.scatter(torch.empty(3), [torch.ones(3) * n for n in range(WORLD)] if rank == 0 else None)
+    dist.all_to_all_single(torch.empty(3), torch.ones(3) * rank)
+    dist.all_reduce(torch.ones(4, 6).t(), async_op=True).wait()
+    with torch.inference_mode():
+        dist.all_reduce(torch.ones(0))
+    if rank != 1:
+        dist.all_reduce(torch.ones(17) * rank, group=group)
+    works = [dist.all_reduce(torch.ones(n) * rank, async_op=True) for n in (18, 19)]
+    for work in works[::-1]:
+        work.wait()
+    dist.barrier()
+
+
+def train(rank, case, trace):
+    """Data parallel training. Without DistributedDataParallel in the case "declared"."""
+    torch.manual_seed(7)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Linear(3, 2))
+    whole = model
+    if case == "declared":
+        trace.watch(model, dist.group.WORLD)
+    elif case != "unnamed":
+        whole = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = torch.optim.Adam(model.parameters())
+    for step in range(STEPS):
+        if case == "numbered":
+            trace.step(100 + step)
+        deviates = step == 3 and rank == 2
+        if deviates and case in ("weight", "declared", "every", "numbered"):
+            with torch.no_grad():
+                model[0].weight[1, 1] += 0.01
+        optimizer.zero_grad()
+        whole(torch.ones(1, 4) * (rank + 1)).sum().backward()
+        if whole is model:
+            for parameter in model.parameters():
+                dist.all_reduce(parameter.grad)
+        if deviates and case == "gradient":
+            model[1].bias.grad[0] += 1e-7
+        if deviates and case == "state":
+            optimizer.state[model[1].bias]["exp_avg"][1] += 1
+        optimizer.step()
+
+
+CHANGES = {  # case -> rank, operator, elements of its tensor, before the transfer
+    "result": (1, "allreduce_", 11, False),
+    "broadcast": (0, "broadcast_", 12, False),
+    "gather": (2, "_allgather_base_", 39, False),
+    "input": (1, "_allgather_base_", 13, True),
+}
+
+
+def run(rank, folder, cases, rendezvous):
+    import zeroproof_trace
+
+    zeroproof_trace.record(os.path.join(folder, "first"), values=1)
+    dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=WORLD)
+    init = torch.nn.parallel.DistributedDataParallel.__init__
+    zeroproof_trace.record(os.path.join(folder, "first")).close()
+    assert init is not torch.nn.parallel.DistributedDataParallel.__init__, "close() left its hook"
+    for case in cases:
+        every = {"every": 2, "none": None, "collectives": 0}.get(case, 1)
+        recorder = zeroproof_trace.record(os.path.join(folder, case), values=every)
+        deviator, *change = CHANGES.get(case, (None,))
+        if rank == deviator:
+            deviate(recorder.values, *change)
+        collectives(rank)
+        train(rank, case, zeroproof_trace)
+        recorder.close()
+        dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        mp.spawn(
+            run, args=(sys.argv[1], sys.argv[2:], os.path.join(scratch, "rendezvous")), nprocs=WORLD
+        )
