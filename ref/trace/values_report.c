@@ -36,21 +36,40 @@ static int ascending(const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
-/* The value that most ranks hold. */
+/* Whether the value of a rank is known. */
+static int is_known(const seen *s, int32_t rank)
+{
+  if (s->held >= s->g->size || rank == s->first) return 1;
+  for (int32_t i = 0; i < s->odds; i++)
+    if (s->odd[i].rank == rank) return 1;
+  return 0;
+}
+
+/* Whether a rank whose value is known holds this one. */
+static int holds(const seen *s, int32_t rank, const zp_trace_print *value)
+{
+  for (int32_t i = 0; i < s->odds; i++)
+    if (s->odd[i].rank == rank) return equal(&s->odd[i].print, value);
+  return equal(&s->value, value);
+}
+
+/* The value that most ranks hold; of several, that of the lowest rank. */
 static zp_trace_print most_of(seen *s, int *tie)
 {
   zp_trace_print found = s->value;
-  int32_t most = s->held - s->odds;
+  int32_t most = s->held - s->odds, lowest = s->first;
+  for (int32_t q = 0; q < s->g->size; q++)
+    if (s->g->rank[q] >= 0 && s->g->rank[q] < lowest && holds(s, s->g->rank[q], &found))
+      lowest = s->g->rank[q];
   *tie = 0;
   if (s->odds > 0) qsort(s->odd, (size_t)s->odds, sizeof *s->odd, by_value);
   for (int32_t i = 0, end; i < s->odds; i = end) {
     for (end = i; end < s->odds && equal(&s->odd[end].print, &s->odd[i].print);) end++;
-    if (end - i == most) *tie = 1;
-    if (end - i > most) {
-      *tie = 0;
-      most = end - i;
-      found = s->odd[i].print;
-    }
+    *tie = end - i > most ? 0 : *tie || end - i == most;
+    if (end - i < most || (end - i == most && s->odd[i].rank > lowest)) continue;
+    most = end - i;
+    lowest = s->odd[i].rank; /* they are sorted */
+    found = s->odd[i].print;
   }
   return found;
 }
@@ -63,18 +82,10 @@ static split split_of(judge *j, seen *s, const zp_trace_print *expected)
   const group *g = s->g;
   x.rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *x.rank);
   x.few = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *x.few);
-  const int first_good = equal(&s->value, &most);
   for (int32_t q = 0; q < g->size; q++) {
     const int32_t rank = g->rank[q];
-    if (rank < 0) continue;
-    int good = first_good, known = s->held >= g->size || rank == s->first;
-    for (int32_t i = 0; i < s->odds; i++)
-      if (s->odd[i].rank == rank) {
-        good = equal(&s->odd[i].print, &most);
-        known = 1;
-      }
-    if (!known) continue;
-    if (good) x.rank[x.n++] = rank;
+    if (rank < 0 || !is_known(s, rank)) continue;
+    if (holds(s, rank, &most)) x.rank[x.n++] = rank;
     else x.few[x.n_few++] = rank;
   }
   if (x.n > 0) qsort(x.rank, (size_t)x.n, sizeof *x.rank, ascending);

@@ -9,7 +9,7 @@ GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, EXTENSION,
     *range(1, 13),
     16,
 )
-SITE, AT_SITE, EXIT, LABEL = range(1, 5)
+SITE, AT_SITE, EXIT, LABEL, VALUE_OF_OP, TENSOR, VALUE_OF_TENSOR = range(1, 8)
 ALL_REDUCE, ALL_GATHER, SEND, RECV = 1, 3, 10, 11
 NUMBERS = [n for n in mutate.INTEGERS if n >= 0]
 
@@ -41,6 +41,16 @@ def extension(kind, *numbers, data=b""):
     return [EXTENSION, kind, sum(len(leb(n)) for n in numbers) + len(data), *numbers, data]
 
 
+def lanes(dice):
+    return bytes(dice.choices([0, 1, 7, 255], k=1)) * 16
+
+
+def values(op, i, fingerprints):
+    """The values of operation i of the group, the last one: its input and its result."""
+    for side, (size, data) in zip((1, 2), fingerprints, strict=True):
+        yield extension(VALUE_OF_OP, side, 1, op, 0, 1, i, size, data=data)
+
+
 def operation(op, count, group, root=0, flags=0, phase=1):
     return [op, 2 if op == ALL_REDUCE else 1, 8, count + 1, group, root, flags, phase]
 
@@ -49,6 +59,13 @@ def run(dice, world):
     """The items of each rank of a valid run: collectives of all, a ring of sends, steps, call
     sites."""
     steps, any_source, ends_early = dice.choice([1, 3]), dice.random() < 0.3, dice.random() < 0.2
+    with_values = dice.random() < 0.5
+    given, tensor = lanes(dice), lanes(dice)
+    gathered = (int.from_bytes(given[:8], "little") * world & (1 << 64) - 1).to_bytes(8, "little")
+    prints = {
+        ALL_REDUCE: ((384, given), (384, tensor)),
+        ALL_GATHER: ((32, given), (32 * world, 2 * gathered)),
+    }
     ranks = []
     for rank in range(world):
         items = [
@@ -70,7 +87,9 @@ def run(dice, world):
                 [STEP, step],
                 [TIME, 1000],
                 [FIRST],
+                *(values(ALL_REDUCE, 2 * step, prints[ALL_REDUCE]) if with_values else ()),
                 [FIRST + 1],
+                *(values(ALL_GATHER, 2 * step + 1, prints[ALL_GATHER]) if with_values else ()),
                 [WAIT, 1],
                 extension(AT_SITE, dice.choice([0, 2, 3])),
                 extension(dice.choice([9, 99]), 7, data=b"unknown"),
@@ -85,6 +104,11 @@ def run(dice, world):
                 else:
                     items.append([OP, *operation(RECV, 4, 1, left + 1, 1)])
             items += [[CALL_END], [WAIT, 1]]
+            if with_values:
+                items += [
+                    extension(TENSOR, 1, data=b"parameter 0.weight"),
+                    extension(VALUE_OF_TENSOR, 1, step + 1, 1, 40, data=tensor),
+                ]
         status = extension(EXIT, 1 + rank % 2, 3, data=b"ValueError" if rank % 2 else b"")
         ranks.append([*items, status if ends_early else [END]])
     return ranks
@@ -107,7 +131,7 @@ def change(dice, ranks):
         items.insert(at, [dice.randrange(20), *dice.choices(NUMBERS, k=dice.randrange(9))])
     elif pick == 5 and dice.random() < 0.5:
         body = [dice.choice(NUMBERS) for _ in range(dice.randrange(3))]
-        kind, length = dice.choice([*range(6), *NUMBERS[:4]]), dice.choice([0, 1, 40, *NUMBERS])
+        kind, length = dice.choice([*range(9), *NUMBERS[:4]]), dice.choice([0, 1, 40, *NUMBERS])
         item = extension(kind, *body, data=b"x" * dice.choice([0, 1, 300, 9000]))
         if dice.random() < 0.5:
             item[2] = length

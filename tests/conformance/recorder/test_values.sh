@@ -14,6 +14,7 @@ export GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
 
 timeout 900 "$python" -W ignore -B tests/drivers/trace/torch_values.py "$tmp/run" none clean \
   collectives weight declared every numbered gradient state unnamed result broadcast gather input \
+  mesh sharded \
   >"$tmp/log" 2>&1
 verdict $? the_programs_run_with_values "$(tail -n 5 "$tmp/log")"
 ! grep -q 'no longer recorded' "$tmp/log"
@@ -44,6 +45,9 @@ first a_gradient_precedes_the_parameter_that_it_changes gradient \
   "^step 3: gradient 1.bias differs: rank 2 .*$copy"
 first a_state_is_compared state "^step 3: (parameter|exp_avg) 1.bias differs: rank 2 .*$copy"
 expect 0 'values\)$' tensors_without_a_group_are_not_compared trace check "$tmp/run/unnamed"
+
+first replicas_on_a_mesh_are_compared mesh '^step 3: parameter group0.3 differs: rank 2 '
+expect 0 'consistent' shards_are_not_compared trace check "$tmp/run/sharded"
 
 first another_result_is_named result "^result of all_reduce sum 11 fp32 \(number [0-9]+ of group \
 .*, 3 ranks \(0, 1, 2\)\), .*torch_values.py:[0-9]+.* differs: rank 1 holds another value than \

@@ -8,9 +8,14 @@ import tempfile
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import distribute_module
+from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_module
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "conformance", "recorder"))
+from zeroproof_trace_values import OnDevice, Pieces  # noqa: E402
+
 WORLD, STEPS = 3, 5
 
 
@@ -96,6 +101,41 @@ def train(rank, case, trace):
         optimizer.step()
 
 
+def of_mesh(rank, case):
+    """Parameters that are DTensors: replicas ("mesh"), and shards of FSDP2 ("sharded")."""
+    mesh = dist.device_mesh.init_device_mesh("cpu", (WORLD,))
+    torch.manual_seed(7)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.Linear(6, 2))
+    if case == "sharded":
+        fully_shard(model, mesh=mesh)
+    else:
+        parallelize_module(model, mesh, {"0": ColwiseParallel()})
+        distribute_module(model[1], mesh)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        for parameter in model.parameters():
+            parameter.grad = torch.ones_like(parameter)
+        if case == "mesh" and step == 3 and rank == 2:
+            with torch.no_grad():
+                model[1].bias.to_local()[1] += 0.01
+        optimizer.step()
+    dist.barrier()
+
+
+def on_a_device_as_by_the_library(values):
+    """Tensor operations compute the same fingerprint. They run on the CPU here."""
+    device = OnDevice(torch, torch.device("cpu"))
+    device.CHUNK = 2
+    for size in (1, 3, 4, 2047, 2048, 2049, 20000):
+        flat = torch.arange(size).mul(2654435761).div(97, rounding_mode="floor").to(torch.uint8)
+        for at in (0, 1, 4, 2047, 2048, 1 << 40):
+            total = torch.zeros(2, dtype=torch.int64)
+            device.add(flat, at, total)
+            got = (size, tuple(x & (1 << 64) - 1 for x in total.tolist()))
+            assert got == values.of([Pieces([flat], at)]), (size, at)
+
+
 CHANGES = {  # case -> rank, operator, elements of its tensor, before the transfer
     "result": (1, "allreduce_", 11, False),
     "broadcast": (0, "broadcast_", 12, False),
@@ -107,10 +147,11 @@ CHANGES = {  # case -> rank, operator, elements of its tensor, before the transf
 def run(rank, folder, cases, rendezvous):
     import zeroproof_trace
 
-    zeroproof_trace.record(os.path.join(folder, "first"), values=1)
+    recorder = zeroproof_trace.record(os.path.join(folder, "first"), values=1)
     dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=WORLD)
     init = torch.nn.parallel.DistributedDataParallel.__init__
-    zeroproof_trace.record(os.path.join(folder, "first")).close()
+    on_a_device_as_by_the_library(recorder.values)
+    recorder.close()
     assert init is not torch.nn.parallel.DistributedDataParallel.__init__, "close() left its hook"
     for case in cases:
         every = {"every": 2, "none": None, "collectives": 0}.get(case, 1)
@@ -118,8 +159,11 @@ def run(rank, folder, cases, rendezvous):
         deviator, *change = CHANGES.get(case, (None,))
         if rank == deviator:
             deviate(recorder.values, *change)
-        collectives(rank)
-        train(rank, case, zeroproof_trace)
+        if case in ("mesh", "sharded"):
+            of_mesh(rank, case)
+        else:
+            collectives(rank)
+            train(rank, case, zeroproof_trace)
         recorder.close()
         dist.barrier()
     dist.destroy_process_group()

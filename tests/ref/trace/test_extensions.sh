@@ -1,5 +1,5 @@
 #!/bin/sh
-# zeroproof trace: the extensions of the format (call sites, labels, how a process ended) are read,
+# zeroproof trace: the extensions of the format (call sites, labels, how a process ended, values) are read,
 # unknown ones are skipped, and traces without extensions are read as before.
 # inputs: build/zeroproof tests/fixtures/lib.sh tests/fixtures/trace_v1/*
 cd "$(dirname "$0")/../../.." || exit 3
@@ -114,4 +114,53 @@ trace 1 "$(operation 1)$(ended 1 3 '')"
   jq -e '.findings[0] | .kind == "exit" and .level == "error" and .ranks == [1] and .record == 1' \
     >/dev/null
 verdict $? exits_are_in_the_json
+
+# Fingerprints. Lanes are 16 bytes; those of tests have one byte that is not 0.
+lanes() { printf '%s\\000\\000\\000\\000\\000\\000\\000%s' "$(byte "$1")" \
+  "$(byte "$1")\\000\\000\\000\\000\\000\\000\\000"; }
+value() { # value SIDE OP ROOT I BYTES LANE: of the last operation, the I-th one of group 1
+  extension 5 23 "$(byte "$1")\\001$(byte "$2")$(byte "$3")\\001$(byte "$4")$(byte "$5")$(lanes "$6")"
+}
+without() { extension 5 6 "$(byte "$1")\\001$(byte "$2")$(byte "$3")\\001$(byte "$4")"; }
+tensor() { extension 6 2 "\\001$1"; } # its number is 1
+sample() { extension 7 20 "\\001$(byte $(($1 + 1)))\\001\\020$(lanes "$2")"; } # sample STEP LANE
+inputs() { # inputs OP ROOT LANE0 LANE1 RESULT0 RESULT1: the values of one operation on two ranks
+  trace 0 "$(operation "$1")$(value 1 "$1" "$2" 0 16 "$3")$(value 2 "$1" "$2" 0 "${7:-16}" "$5")\\011"
+  trace 1 "$(operation "$1")$(value 1 "$1" "$2" 0 16 "$4")$(value 2 "$1" "$2" 0 "${7:-16}" "$6")\\011"
+}
+inputs 1 0 1 2 9 9
+expect 0 ': consistent \(order, shapes and 1 values\)$' equal_results_of_an_all_reduce_agree \
+  trace check "$tmp/run"
+inputs 1 0 3 3 9 8
+expect 1 '^result of all_reduce sum 4 fp32 .* differs: rank 1 holds another value than rank 0; the values' \
+  different_results_are_reported trace check "$tmp/run"
+inputs 3 0 1 2 3 3 32
+expect 0 'and 1 values\)$' gathered_inputs_add_up_to_the_result trace check "$tmp/run"
+inputs 3 0 1 2 3 4 32
+expect 1 'differs: rank 1 holds another value than rank 0, which hold what was passed in$' \
+  the_result_that_is_not_the_sum_is_wrong trace check "$tmp/run"
+inputs 3 0 1 2 4 4 32
+expect 1 'differs: the results agree, but are not what was passed in' a_sum_that_no_rank_holds \
+  trace check "$tmp/run"
+trace 0 "$(operation 5)$(value 1 5 1 0 16 4)$(value 2 5 1 0 16 4)\\011"
+trace 1 "$(operation 5)$(without 0 5 1 0)$(value 2 5 1 0 16 5)\\011"
+expect 1 'differs: rank 1 holds another value than rank 0, which hold' the_root_of_a_broadcast_is_right \
+  trace check "$tmp/run"
+trace 0 "$(operation 4)$(value 1 4 1 0 16 4)$(value 2 4 1 0 16 4)\\011"
+trace 1 "$(operation 4)$(value 1 4 1 0 16 5)$(without 3 4 1 0)\\011"
+expect 0 consistent a_reduction_to_one_rank_has_one_result trace check "$tmp/run"
+trace 0 "$(tensor w)$(operation 9)$(sample 0 1)$(sample 3 1)$(sample 5 1)\\011"
+trace 1 "$(tensor w)$(operation 9)$(sample 0 1)$(sample 3 2)$(sample 5 3)\\011"
+expect 1 '^step 3: w differs: rank 1 holds another value than rank 0; .* right \(equal at step 0\)' \
+  the_first_step_at_which_a_tensor_differs_is_named trace check "$tmp/run"
+trace 1 "$(tensor v)$(operation 9)$(sample 0 7)\\011"
+expect 0 'consistent' tensors_are_compared_by_name trace check "$tmp/run"
+for item in "$(extension 5 3 '\\001\\001\\001')" "$(extension 7 4 '\\001\\001\\001\\020')" \
+  "$(value 1 15 0 0 16 1)" "$(extension 5 6 '\\000\\005\\001\\000\\001\\000')"; do
+  both "$(operation 1)$item$(operation 1)\\011"
+  expect 1 'damaged after record 1, near byte' an_invalid_value_is_damage trace check "$tmp/run"
+done
+both "$(operation 1)$(value 9 1 0 0 16 1)$(value 2 1 0 77 16 1)$(sample 0 1)\\011"
+expect 0 'order and shapes only' values_without_an_operation_or_name_are_ignored \
+  trace check "$tmp/run"
 finish
