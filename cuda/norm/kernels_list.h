@@ -1,5 +1,6 @@
 /* The kernels of norm.h, once for each compiler. */
 #include "../kernels/vector.h"
+#include "fingerprint.h"
 #include "norm.h"
 
 ZP_ON_DEVICE void zp_count_nan_body(const void *params, simdev_thread t, void *shared, int phase)

@@ -14,6 +14,11 @@ int32_t zp_norm_root(void *stream, int64_t *words, void *norm, int32_t bytes)
   return norm_queue_root(stream, words, norm, bytes);
 }
 
+int32_t zp_norm_fingerprint(void *stream, const void *x, int64_t bytes, uint64_t at, int64_t *sum)
+{
+  return norm_queue_fingerprint(stream, x, bytes, at, sum);
+}
+
 const char *zp_norm_error(int32_t error)
 {
   return error < 0 ? "invalid argument" : cudaGetErrorString((cudaError_t)error);

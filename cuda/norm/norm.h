@@ -48,6 +48,13 @@ int32_t zp_norm_squares(void *stream, int32_t dtype, const zp_memory_run *run,
  */
 int32_t zp_norm_root(void *stream, int64_t *words, void *norm, int32_t bytes);
 
+/* Adds the fingerprint of `bytes` bytes of device memory at x, which are bytes at, at + 1, ... of a
+ * value, to the two lanes at sum, in device memory: zp_fingerprint_add (ref/num/simd/fingerprint.h).
+ * stream: as above. Words that are aligned in memory and in the value are read as words.
+ * Errors: as above.
+ */
+int32_t zp_norm_fingerprint(void *stream, const void *x, int64_t bytes, uint64_t at, int64_t *sum);
+
 /* A description of an error, valid until the next call on this thread. */
 const char *zp_norm_error(int32_t error);
 
@@ -68,6 +75,18 @@ typedef struct zp_root_params {
   int32_t bytes;
 } zp_root_params;
 
+/* Bytes of a chunk, and of shared memory. */
+enum { ZP_NORM_PRINT_CHUNK = 1 << 17, ZP_NORM_PRINT_SHARED = 9216 };
+
+/* zp_kernel_fingerprint: zp_norm_fingerprint. */
+typedef struct zp_fingerprint_params {
+  const unsigned char *x;
+  int64_t bytes;
+  uint64_t at;
+  int64_t *sum;
+} zp_fingerprint_params;
+
+extern const void *const zp_kernel_fingerprint;
 extern const void *const zp_kernel_count_nan;
 extern const void *const zp_kernel_root;
 

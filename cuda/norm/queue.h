@@ -53,4 +53,24 @@ static inline int32_t norm_queue_root(void *stream, int64_t *words, void *norm, 
   return norm_launch(zp_kernel_root, zp_launch_one(), &p, stream);
 }
 
+/* A grid of chunks of 128 KiB. */
+static inline int32_t norm_queue_fingerprint(void *stream, const void *x, int64_t bytes,
+                                             uint64_t at, int64_t *sum)
+{
+  zp_fingerprint_params p;
+  zp_launch l;
+  const int64_t chunks = bytes / ZP_NORM_PRINT_CHUNK + 2;
+  if (bytes < 0 || (bytes > 0 && !x) || !sum) return -1;
+  if (bytes == 0) return 0;
+  memset(&p, 0, sizeof p);
+  p.x = (const unsigned char *)x;
+  p.bytes = bytes;
+  p.at = at;
+  p.sum = sum;
+  l.grid = (uint32_t)(chunks < ZP_GRID_MAX ? chunks : ZP_GRID_MAX);
+  l.block = ZP_BLOCK_THREADS;
+  l.shared = ZP_NORM_PRINT_SHARED;
+  return norm_launch(zp_kernel_fingerprint, l, &p, stream);
+}
+
 #endif

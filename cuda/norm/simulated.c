@@ -13,6 +13,9 @@ typedef struct call {
   const zp_memory_run *run;
   int64_t *words;
   void *norm;
+  const void *x; /* of a fingerprint, or NULL; its lanes are `words` */
+  int64_t x_bytes;
+  uint64_t at;
 } call;
 
 static _Thread_local char finding[1000];
@@ -69,14 +72,33 @@ static int host(void *arg, int rank)
   return 0;
 }
 
+static int print_host(void *arg, int rank)
+{
+  call *c = arg;
+  /* the same alignment as in the host's memory */
+  const size_t from = (uintptr_t)c->x % 256, bytes = (size_t)c->x_bytes;
+  unsigned char *x = NULL;
+  int64_t *sum = NULL;
+  (void)rank;
+  c->error = (int32_t)cudaMalloc((void **)&x, from + bytes);
+  if (!c->error) c->error = (int32_t)cudaMalloc((void **)&sum, 2 * sizeof *sum);
+  if (!c->error) c->error = copied(x + from, c->x, bytes, cudaMemcpyHostToDevice);
+  if (!c->error) c->error = copied(sum, c->words, 2 * sizeof *sum, cudaMemcpyHostToDevice);
+  if (!c->error) c->error = norm_queue_fingerprint(NULL, x + from, c->x_bytes, c->at, sum);
+  if (!c->error) c->error = copied(c->words, sum, 2 * sizeof *sum, cudaMemcpyDeviceToHost);
+  cudaFree(x);
+  cudaFree(sum);
+  return 0;
+}
+
 static int32_t simulated(call *c)
 {
-  size_t all = 1 << 20;
+  size_t all = (1 << 20) + (size_t)c->x_bytes;
   for (int32_t i = 0; i < c->n; i++) all += (size_t)c->run[i].count * 4 + 4096;
   const simdev_options options = {.device_bytes = 2 * all, .stack_bytes = 4 << 20};
   const char *why = "";
   simdev *s = simdev_open(1, 1, &options, &why);
-  if (!s || simdev_host(s, 0, host, c)) {
+  if (!s || simdev_host(s, 0, c->x ? print_host : host, c)) {
     snprintf(finding, sizeof finding, "simdev: %s", why);
     c->error = FINDING;
   } else if (simdev_run(s) != SIMDEV_OK) {
@@ -101,6 +123,14 @@ int32_t zp_norm_root(void *stream, int64_t *words, void *norm, int32_t bytes)
   call c = {.words = words, .norm = norm, .bytes = bytes};
   (void)stream;
   return words ? simulated(&c) : -1;
+}
+
+int32_t zp_norm_fingerprint(void *stream, const void *x, int64_t bytes, uint64_t at, int64_t *sum)
+{
+  call c = {.x = x, .x_bytes = bytes, .at = at, .words = sum};
+  (void)stream;
+  if (bytes < 0 || (bytes > 0 && !x) || !sum) return -1;
+  return bytes == 0 ? 0 : simulated(&c);
 }
 
 const char *zp_norm_error(int32_t error)
