@@ -2,7 +2,8 @@
 optimizer's state every n steps. conformance/TRACE.md, "Values".
 
 A fingerprint of a tensor on the CPU is computed by libzeroproof. On another device it is computed
-by tensor operations on the current stream, copied without blocking, and written later."""
+on the current stream, by a kernel or by tensor operations, copied without blocking, and written
+later."""
 
 import collections
 import contextlib
@@ -90,6 +91,35 @@ class OnDevice:
             part = words[i : i + self.CHUNK].to(torch.int64) & 0xFFFFFFFF
             sums = torch.stack([(part * key).sum(1) for key in self.keys])
             total += (sums * self.block_keys(at // size + i, len(part))).sum(1)
+
+
+class OfKernel:
+    """Fingerprints by the kernel of libzeroproof_norm.so, on the current stream. Its version for
+    tests, of a name with "simdev", takes tensors on the CPU."""
+
+    def __init__(self, torch, path):
+        self.torch, self.call = torch, ctypes.CDLL(path).zp_norm_fingerprint
+        pointer = ctypes.c_void_p
+        self.call.argtypes = [pointer, pointer, ctypes.c_int64, ctypes.c_uint64, pointer]
+
+    @classmethod
+    def found(cls, torch, device):
+        """The kernel, if `make cuda-norm` has built it or ZEROPROOF_CUDA_LIBRARY names it."""
+        built = os.path.join(os.path.dirname(library_file()), "libzeroproof_norm.so")
+        path = os.environ.get("ZEROPROOF_CUDA_LIBRARY") or built
+        if device.type == ("cpu" if "simdev" in os.path.basename(path) else "cuda"):
+            with contextlib.suppress(OSError, AttributeError):  # missing, or of another version
+                return cls(torch, path)
+        return None
+
+    def add(self, flat, at, total):
+        cuda, stream = self.torch.cuda, None
+        with cuda.device(flat.device) if flat.is_cuda else contextlib.nullcontext():
+            if flat.is_cuda:
+                stream = cuda.current_stream(flat.device).cuda_stream
+            error = self.call(stream, flat.data_ptr(), flat.numel(), at, total.data_ptr())
+        if error:
+            raise RuntimeError(f"zp_norm_fingerprint on {flat.device}: error {error}")
 
 
 class Pieces:
@@ -245,7 +275,9 @@ class Values:
                 elif n:
                     device = self.devices.get(tensor.device)
                     if device is None:
-                        device = self.devices[tensor.device] = OnDevice(self.torch, tensor.device)
+                        device = OfKernel.found(self.torch, tensor.device)
+                        device = device or OnDevice(self.torch, tensor.device)
+                        self.devices[tensor.device] = device
                     if total is None:
                         total = self.torch.zeros(2, dtype=self.torch.int64, device=tensor.device)
                     device.add(dense.view(-1).view(self.torch.uint8), at, total)

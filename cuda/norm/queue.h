@@ -53,7 +53,11 @@ static inline int32_t norm_queue_root(void *stream, int64_t *words, void *norm, 
   return norm_launch(zp_kernel_root, zp_launch_one(), &p, stream);
 }
 
-/* A grid of chunks of 128 KiB. */
+/* The most blocks of threads; a test has fewer, so that one processes several chunks. */
+#ifndef ZP_NORM_PRINT_GRID
+#define ZP_NORM_PRINT_GRID ZP_GRID_MAX
+#endif
+
 static inline int32_t norm_queue_fingerprint(void *stream, const void *x, int64_t bytes,
                                              uint64_t at, int64_t *sum)
 {
@@ -67,7 +71,7 @@ static inline int32_t norm_queue_fingerprint(void *stream, const void *x, int64_
   p.bytes = bytes;
   p.at = at;
   p.sum = sum;
-  l.grid = (uint32_t)(chunks < ZP_GRID_MAX ? chunks : ZP_GRID_MAX);
+  l.grid = (uint32_t)(chunks < ZP_NORM_PRINT_GRID ? chunks : ZP_NORM_PRINT_GRID);
   l.block = ZP_BLOCK_THREADS;
   l.shared = ZP_NORM_PRINT_SHARED;
   return norm_launch(zp_kernel_fingerprint, l, &p, stream);

@@ -2,7 +2,7 @@
 # Values: the recorder for torch.distributed on gloo writes fingerprints, and trace check names the
 # first step, tensor and ranks that differ, and where the difference came from.
 # inputs: build/zeroproof build/libzeroproof.so.* tests/fixtures/lib.sh tests/drivers/trace/*.py
-# inputs: conformance/recorder @venv:torch-2.13.0
+# inputs: build/libzeroproof_norm_simdev.so conformance/recorder @venv:torch-2.13.0
 cd "$(dirname "$0")/../../.." || exit 3
 . tests/fixtures/lib.sh
 python=${ZP_VENVS:-$HOME/.cache/zeroproof/venv}/torch-2.13.0/bin/python
@@ -10,6 +10,12 @@ if [ ! -x "$python" ]; then
   echo "not run: the recorder for PyTorch (needs sh conformance/subject.sh torch-2.13.0)"
   exit 0
 fi
+# Python loads no library with a sanitizer; the plain `make test` runs this.
+[ "${SAN:-0}" = 1 ] && exit 0
+build=$(cd "$(dirname "$zp")" && pwd)
+ZEROPROOF_LIBRARY=$(find "$build" -maxdepth 1 -name 'libzeroproof.so.*' | head -n 1)
+ZEROPROOF_CUDA_LIBRARY=$build/libzeroproof_norm_simdev.so
+export ZEROPROOF_LIBRARY ZEROPROOF_CUDA_LIBRARY
 export GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
 
 timeout 900 "$python" -W ignore -B tests/drivers/trace/torch_values.py "$tmp/run" none clean \

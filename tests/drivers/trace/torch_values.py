@@ -14,7 +14,7 @@ from torch.distributed.tensor.parallel import ColwiseParallel, parallelize_modul
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "conformance", "recorder"))
-from zeroproof_trace_values import OnDevice, Pieces  # noqa: E402
+from zeroproof_trace_values import OfKernel, OnDevice, Pieces  # noqa: E402
 
 WORLD, STEPS = 3, 5
 
@@ -124,16 +124,21 @@ def of_mesh(rank, case):
 
 
 def on_a_device_as_by_the_library(values):
-    """Tensor operations compute the same fingerprint. They run on the CPU here."""
-    device = OnDevice(torch, torch.device("cpu"))
-    device.CHUNK = 2
+    """Tensor operations and the kernel compute the same fingerprint, here on the CPU."""
+    tensors, kernel = (
+        OnDevice(torch, torch.device("cpu")),
+        OfKernel.found(torch, torch.device("cpu")),
+    )
+    assert kernel is not None, "the kernel's library for simdev was not found"
+    tensors.CHUNK = 2
     for size in (1, 3, 4, 2047, 2048, 2049, 20000):
         flat = torch.arange(size).mul(2654435761).div(97, rounding_mode="floor").to(torch.uint8)
         for at in (0, 1, 4, 2047, 2048, 1 << 40):
-            total = torch.zeros(2, dtype=torch.int64)
-            device.add(flat, at, total)
-            got = (size, tuple(x & (1 << 64) - 1 for x in total.tolist()))
-            assert got == values.of([Pieces([flat], at)]), (size, at)
+            for device in (tensors, kernel) if at < 2048 else (tensors,):
+                total = torch.zeros(2, dtype=torch.int64)
+                device.add(flat, at, total)
+                got = (size, tuple(x & (1 << 64) - 1 for x in total.tolist()))
+                assert got == values.of([Pieces([flat], at)]), (device, size, at)
 
 
 CHANGES = {  # case -> rank, operator, elements of its tensor, before the transfer
@@ -150,7 +155,8 @@ def run(rank, folder, cases, rendezvous):
     recorder = zeroproof_trace.record(os.path.join(folder, "first"), values=1)
     dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=WORLD)
     init = torch.nn.parallel.DistributedDataParallel.__init__
-    on_a_device_as_by_the_library(recorder.values)
+    if rank == 0:
+        on_a_device_as_by_the_library(recorder.values)
     recorder.close()
     assert init is not torch.nn.parallel.DistributedDataParallel.__init__, "close() left its hook"
     for case in cases:
