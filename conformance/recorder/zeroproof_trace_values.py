@@ -360,8 +360,8 @@ class Values:
             return result
 
     def at_completion(self, result, entered, made):
-        """The same result, with a work that completes after the fingerprint. Whoever waits for it,
-        in Python or C++, therefore cannot change the tensors before."""
+        """The same result, with a work that completes after the fingerprint. A caller that waits
+        for it, in Python or C++, therefore cannot change the tensors before."""
         future = None
         if made is not None:
             work = result[-1] if isinstance(result, tuple) else result

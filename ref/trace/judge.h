@@ -331,7 +331,7 @@ void zp_trace_report_exits(judge *j);
 enum { ZP_TRACE_EXIT_TEXT = 128 };
 const char *zp_trace_exit_text(const zp_trace_exit *e, char *text, size_t cap);
 
-/* values.c: a fingerprint that rank p recorded; at the end, reports the first values that differ. */
+/* values.c: a fingerprint that p recorded; at the end, reports the first values that differ. */
 void zp_trace_add_value(judge *j, player *p);
 void zp_trace_report_values(judge *j);
 void zp_trace_free_values(judge *j);

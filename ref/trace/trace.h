@@ -42,7 +42,7 @@ enum {
   ZP_TRACE_VALUE_OF_TENSOR = 7,
   ZP_TRACE_RETURN = 16
 };
-/* What the fingerprint of an operation is of. NO_…: this member passes in, or receives, no value. */
+/* What the fingerprint of an operation is of. NO_…: this member passes in, or gets, no value. */
 enum {
   ZP_TRACE_NO_INPUT = 0,
   ZP_TRACE_INPUT = 1,

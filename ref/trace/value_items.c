@@ -8,7 +8,7 @@ typedef struct body {
   int bad;
 } body;
 
-/* A LEB128 number; the body is bad if there is none. */
+/* A LEB128 number. The body is bad if it ends before. */
 static int64_t number(body *b)
 {
   uint64_t v = 0;

@@ -2,9 +2,10 @@
 
 Run it with the Python of a PyTorch environment. It prints two tables. The first one compares a
 fingerprint with a read (torch.sum) of the same bytes, in GB/s of the thread's processor time. The
-second one compares training steps of a model of PARAMETERS (100 million) parameters on TOKENS (2048)
-tokens, on one rank of gloo with DistributedDataParallel, without and with the recorder, which samples
-tensors every tenth step. Steps of both kinds alternate, so that a busy machine slows both."""
+second one compares training steps of a model of PARAMETERS (100 million) parameters on TOKENS
+(2048) tokens, on one rank of gloo with DistributedDataParallel, without and with the recorder,
+which samples tensors every tenth step. Steps of both kinds alternate, so that a busy machine
+slows both."""
 
 import os
 import statistics

@@ -59,6 +59,12 @@ timeout 500 "$python" -W ignore -m torch.distributed.run --nproc-per-node 2 $res
   "$tmp/restarted.py" >"$tmp/log" 2>&1
 expect 0 '^.This is attempt 5, the last one;' another_job_takes_the_next_numbers \
   trace check "$tmp/restarts"
+torchrun --out "$tmp/values" --values 1 -- tests/python/train.py
+expect 0 'consistent \(order, shapes and [0-9]+ values\)$' its_values_are_compared \
+  trace check "$tmp/values"
+"$python" -m zeroproof.trace --values -1 -- tests/python/train.py >"$tmp/log" 2>&1
+[ $? -eq 2 ] && grep -q -e '--values -1: expected 0 or more' "$tmp/log"
+verdict $? negative_steps_are_refused "$(cat "$tmp/log")"
 SKIP=1 torchrun --out "$tmp/skip" -- tests/python/train.py
 expect 1 'all_reduce' a_rank_that_leaves_out_a_collective_is_found trace check "$tmp/skip"
 

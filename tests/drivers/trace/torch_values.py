@@ -58,7 +58,8 @@ def collectives(rank):
                                 torch.ones(5, dtype=torch.bfloat16) * rank)  # fmt: skip
     dist.reduce(torch.ones(14) * rank, 2)
     dist.reduce_scatter_tensor(torch.empty(2), torch.ones(6) * rank)
-    dist.gather(torch.ones(4) * rank, [torch.empty(4) for _ in range(WORLD)] if rank == 1 else None, dst=1)  # fmt: skip
+    whole = [torch.empty(4) for _ in range(WORLD)]
+    dist.gather(torch.ones(4) * rank, whole if rank == 1 else None, dst=1)
     dist.scatter(torch.empty(3), [torch.ones(3) * n for n in range(WORLD)] if rank == 0 else None)
     dist.all_to_all_single(torch.empty(3), torch.ones(3) * rank)
     dist.all_reduce(torch.ones(4, 6).t(), async_op=True).wait()

@@ -1,5 +1,5 @@
-/* A fingerprint is the sum over words of word times key, whatever the alignment, the level of vector
- * instructions and the division into parts; the position of a word counts. */
+/* A fingerprint is the sum over words of word times key, whatever the alignment, the level of
+ * vector instructions and the division into parts; the position of a word counts. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

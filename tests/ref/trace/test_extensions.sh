@@ -1,13 +1,14 @@
 #!/bin/sh
-# zeroproof trace: the extensions of the format (call sites, labels, how a process ended, values) are read,
-# unknown ones are skipped, and traces without extensions are read as before.
+# zeroproof trace: the extensions of the format (call sites, labels, how a process ended, values)
+# are read, unknown ones are skipped, and traces without extensions are read as before.
 # inputs: build/zeroproof tests/fixtures/lib.sh tests/fixtures/trace_v1/*
 cd "$(dirname "$0")/../../.." || exit 3
 . tests/fixtures/lib.sh
+only='consistent \(order and shapes only\)$'
 mkdir "$tmp/run"
 
 # tests/fixtures/trace_v1 was written by the PyTorch recorder before the format had extensions.
-expect 0 '^10 records of 2 ranks: consistent \(order and shapes only\)$' a_trace_without_extensions_is_judged \
+expect 0 "^10 records of 2 ranks: $only" a_trace_without_extensions_is_judged \
   trace check tests/fixtures/trace_v1
 "$zp" trace view tests/fixtures/trace_v1 --out "$tmp/view.json" >/dev/null 2>&1 &&
   grep -q '"args":{"what":"send 2 fp32 to group rank 1","record":1,"step":7,"phase":"gradient"}' \
@@ -52,7 +53,7 @@ shows() { # shows NAME PATTERN...: all patterns are in the drawn trace of rank 0
 
 both "$(site 1 'train.py:15;loop.py:8')$(site 2 'train.py:20')$(at 1)$(operation 1)$(define 1)\
 $(at 2)$(operation 3)$defined$(at 0)$(operation 9)\\011"
-expect 0 '^8 records of 2 ranks: consistent \(order and shapes only\)$' call_sites_do_not_change_the_verdict \
+expect 0 "^8 records of 2 ranks: $only" call_sites_do_not_change_the_verdict \
   trace check "$tmp/run"
 shows an_operation_without_a_definition_has_the_site_before_it \
   '"record":0,"step":-1,"phase":"forward","site":"train.py:15;loop.py:8"' \
@@ -72,7 +73,7 @@ shows the_row_of_a_group_has_its_label '"name":"default_pg (g)"'
 expect 0 consistent labels_do_not_change_the_verdict trace check "$tmp/run"
 
 both "$(extension 99 5 'later')$(extension 100 0 '')$(operation 1)\\011"
-expect 0 '^2 records of 2 ranks: consistent \(order and shapes only\)$' unknown_extensions_are_skipped trace check "$tmp/run"
+expect 0 "^2 records of 2 ranks: $only" unknown_extensions_are_skipped trace check "$tmp/run"
 both "$(operation 1)$(extension 99 127 'a body of 127 bytes, of which the file has fewer')"
 expect 0 '2 traces without an end mark' a_file_may_end_within_an_extension trace check "$tmp/run"
 invalid() { # invalid NAME EXTENSION
@@ -105,7 +106,7 @@ both "$(operation 1)$(ended 1 3 '')"
 expect 0 '^warning: 2 ranks \(0, 1\) ended with exit status 3, rank 0 first, at its record 1$' \
   an_exit_status_that_no_rank_waits_for_is_a_warning trace check "$tmp/run"
 both "$(operation 1)$(ended 7 1 '')$(operation 1)\\011"
-expect 0 '^4 records of 2 ranks: consistent \(order and shapes only\)$' an_unknown_way_to_end_is_ignored \
+expect 0 "^4 records of 2 ranks: $only" an_unknown_way_to_end_is_ignored \
   trace check "$tmp/run"
 "$zp" trace check --json "$tmp/run" >/dev/null
 trace 0 "$(operation 1)$(operation 3)\\011"
@@ -119,32 +120,37 @@ verdict $? exits_are_in_the_json
 lanes() { printf '%s\\000\\000\\000\\000\\000\\000\\000%s' "$(byte "$1")" \
   "$(byte "$1")\\000\\000\\000\\000\\000\\000\\000"; }
 value() { # value SIDE OP ROOT I BYTES LANE: of the last operation, the I-th one of group 1
-  extension 5 23 "$(byte "$1")\\001$(byte "$2")$(byte "$3")\\001$(byte "$4")$(byte "$5")$(lanes "$6")"
+  head="$(byte "$1")\\001$(byte "$2")$(byte "$3")\\001$(byte "$4")"
+  extension 5 23 "$head$(byte "$5")$(lanes "$6")"
 }
 without() { extension 5 6 "$(byte "$1")\\001$(byte "$2")$(byte "$3")\\001$(byte "$4")"; }
 tensor() { extension 6 2 "\\001$1"; } # its number is 1
 sample() { extension 7 20 "\\001$(byte $(($1 + 1)))\\001\\020$(lanes "$2")"; } # sample STEP LANE
-inputs() { # inputs OP ROOT LANE0 LANE1 RESULT0 RESULT1: the values of one operation on two ranks
-  trace 0 "$(operation "$1")$(value 1 "$1" "$2" 0 16 "$3")$(value 2 "$1" "$2" 0 "${7:-16}" "$5")\\011"
-  trace 1 "$(operation "$1")$(value 1 "$1" "$2" 0 16 "$4")$(value 2 "$1" "$2" 0 "${7:-16}" "$6")\\011"
+both_values() { # both_values OP BYTES LANE LANE: of an operation of group 1: input, result
+  printf '%s' "$(operation "$1")$(value 1 "$1" 0 0 16 "$3")$(value 2 "$1" 0 0 "$2" "$4")\\011"
 }
-inputs 1 0 1 2 9 9
+inputs() { # inputs OP BYTES LANE0 LANE1 RESULT0 RESULT1: on two ranks, the result has BYTES bytes
+  trace 0 "$(both_values "$1" "$2" "$3" "$5")"
+  trace 1 "$(both_values "$1" "$2" "$4" "$6")"
+}
+inputs 1 16 1 2 9 9
 expect 0 ': consistent \(order, shapes and 1 values\)$' equal_results_of_an_all_reduce_agree \
   trace check "$tmp/run"
-inputs 1 0 3 3 9 8
+inputs 1 16 3 3 9 8
 expect 1 '^result of all_reduce sum 4 fp32 .* differs: rank 1 holds another value than rank 0; the values' \
   different_results_are_reported trace check "$tmp/run"
-inputs 3 0 1 2 3 3 32
+inputs 3 32 1 2 3 3
 expect 0 'and 1 values\)$' gathered_inputs_add_up_to_the_result trace check "$tmp/run"
-inputs 3 0 1 2 3 4 32
+inputs 3 32 1 2 3 4
 expect 1 'differs: rank 1 holds another value than rank 0, which hold what was passed in$' \
   the_result_that_is_not_the_sum_is_wrong trace check "$tmp/run"
-inputs 3 0 1 2 4 4 32
+inputs 3 32 1 2 4 4
 expect 1 'differs: the results agree, but are not what was passed in' a_sum_that_no_rank_holds \
   trace check "$tmp/run"
 trace 0 "$(operation 5)$(value 1 5 1 0 16 4)$(value 2 5 1 0 16 4)\\011"
 trace 1 "$(operation 5)$(without 0 5 1 0)$(value 2 5 1 0 16 5)\\011"
-expect 1 'differs: rank 1 holds another value than rank 0, which hold' the_root_of_a_broadcast_is_right \
+expect 1 'differs: rank 1 holds another value than rank 0, which hold' \
+  the_root_of_a_broadcast_is_right \
   trace check "$tmp/run"
 trace 0 "$(operation 4)$(value 1 4 1 0 16 4)$(value 2 4 1 0 16 4)\\011"
 trace 1 "$(operation 4)$(value 1 4 1 0 16 5)$(without 3 4 1 0)\\011"
@@ -155,7 +161,8 @@ expect 1 '^step 3: w differs: rank 1 holds another value than rank 0; .* right \
   the_first_step_at_which_a_tensor_differs_is_named trace check "$tmp/run"
 trace 1 "$(tensor v)$(operation 9)$(sample 0 7)\\011"
 expect 0 'consistent' tensors_are_compared_by_name trace check "$tmp/run"
-for item in "$(extension 5 3 '\\001\\001\\001')" "$(extension 7 4 '\\001\\001\\001\\020')" \
+for item in "$(extension 5 3 '\\001\\001\\001')" \
+  "$(extension 7 4 '\\001\\001\\001\\020')" \
   "$(value 1 15 0 0 16 1)" "$(extension 5 6 '\\000\\005\\001\\000\\001\\000')"; do
   both "$(operation 1)$item$(operation 1)\\011"
   expect 1 'damaged after record 1, near byte' an_invalid_value_is_damage trace check "$tmp/run"

@@ -2,6 +2,7 @@
 # zeroproof trace: each injected difference is reported for the right rank, and nothing else is.
 # inputs: build/zeroproof build/tests/drivers/trace/trace_gen_driver tests/bench/trace_bench.py
 cd "$(dirname "$0")/../../.." || exit 3
+only='consistent \(order and shapes only\)$'
 build=${ZP_BUILD:-build}
 gen=$build/tests/drivers/trace/trace_gen_driver
 zp=${ZEROPROOF:-$build/zeroproof}
@@ -52,10 +53,10 @@ says() { # says NAME CODE PATTERN WORLD TP RECORDS FAULT...
 }
 
 for world in 1 2 3 5 8; do
-  says "a correct run of $world ranks" 0 ': consistent \(order and shapes only\)$' $world 1 403
+  says "a correct run of $world ranks" 0 ": $only" $world 1 403
 done
-says "a correct run with tp" 0 ': consistent \(order and shapes only\)$' 12 3 1000
-says "a correct run with tp, asynchronous" 0 ': consistent \(order and shapes only\)$' 12 3 1000 none 0 0 async
+says "a correct run with tp" 0 ": $only" 12 3 1000
+says "a correct run with tp, asynchronous" 0 ": $only" 12 3 1000 none 0 0 async
 says "one skips a collective" 1 \
   "^step 51, gradient: rank 5 skipped all_reduce sum of 4096 bf16 .train.py:10. in 'tp' .3–5.;" \
   12 3 800 skip 5 408
@@ -91,12 +92,12 @@ says "a hole after the records" 0 '^warning: 1 trace without an end mark \(rank 
   12 3 800 hole 7
 for source in any anylate anynever; do
   says "receives from any source, $source" 0 \
-    '^warning: .* their source or destination|: consistent \(order and shapes only\)$' 12 3 1000 none 0 0 $source
+    "^warning: .* their source or destination|: $only" 12 3 1000 none 0 0 $source
 done
 grep -q '^warning: 1500 records' "$dir/out"
 result "receives without a recorded source are counted" $?
 says "receives from any source are matched when their source is recorded" 0 \
-  '^12000 .*: consistent \(order and shapes only\)$' 12 3 1000 none 0 0 anylate
+  "^12000 .*: $only" 12 3 1000 none 0 0 anylate
 for source in any anylate; do
   says "another count is sent to a receive from any source, $source" 1 \
     'enters recv 512 bf16 from group rank 5 .*send 511 .*by rank 5|rank 5 enters send 511' \
