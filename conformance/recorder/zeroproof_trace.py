@@ -228,7 +228,9 @@ class Recorder:
             op,
             group,
             redop,
-            "unknown" if tensor is None or op == "barrier" else self.dtype(tensor.dtype),
+            "unknown"
+            if tensor is None or op == "barrier"
+            else self.dtypes.get(tensor.dtype) or self.dtype(tensor.dtype),
             count(arguments),
             root,
             hint.later,
@@ -256,8 +258,7 @@ class Recorder:
         return site, self.file.number_of_phase(self.user_phase or words), kinds
 
     def dtype(self, dtype):
-        if dtype not in self.dtypes:
-            self.dtypes[dtype] = str(dtype).rsplit(".", 1)[-1]
+        self.dtypes[dtype] = str(dtype).rsplit(".", 1)[-1]
         return self.dtypes[dtype]
 
     def records(self):
@@ -317,11 +318,13 @@ class Recorder:
 
     def number_of(self, group):
         name = group.group_name
-        if name not in self.keys:
+        known = self.keys.get(name)
+        if known is None:
             members = list(self.dist.get_process_group_ranks(group))
             key = f"{name[:200]} {zlib.crc32(repr(members).encode()):08x}"
-            self.keys[name] = self.trace().group(key, members, label=self.label_of(group))
-        return self.keys[name]
+            known = self.trace().group(key, members, label=self.label_of(group))
+            self.keys[name] = known
+        return known
 
     def label_of(self, group):
         label = getattr(group, "group_desc", "")

@@ -127,8 +127,11 @@ class TraceFile:
         if self.pending:
             raw, self.pending = self.pending + raw, b""
         try:
-            while raw and self.fd is not None:
-                raw = raw[os.write(self.fd, raw) :]
+            while self.fd is not None:
+                n = os.write(self.fd, raw)
+                if n == len(raw):
+                    return
+                raw = raw[n:]
         except OSError as error:
             self.stop(error)
 
@@ -175,6 +178,9 @@ class TraceFile:
         self.now_in = self.number_of_phase(words)
 
     def number_of_phase(self, words):
+        known = self.phases.get(words)
+        if known is not None:
+            return known
         with self.lock:
             if words not in self.phases:
                 self.phases[words] = len(self.phases)
