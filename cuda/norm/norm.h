@@ -49,7 +49,8 @@ int32_t zp_norm_squares(void *stream, int32_t dtype, const zp_memory_run *run,
 int32_t zp_norm_root(void *stream, int64_t *words, void *norm, int32_t bytes);
 
 /* Adds the fingerprint of `bytes` bytes of device memory at x, which are bytes at, at + 1, ... of
- * a value, to the two lanes at sum, in device memory: zp_fingerprint_add (ref/num/simd/fingerprint.h).
+ * a value, to the two lanes at sum, in device memory: as zp_fingerprint_add
+ * (ref/num/simd/fingerprint.h).
  * stream: as above. Words that are aligned in memory and in the value are read as words.
  * Errors: as above.
  */
