@@ -300,7 +300,7 @@ int zp_cmd_trace(int argc, char **argv, const zp_backend *engine)
   zp_trace_attempt of;
   zp_error err = {0};
   if (code) return code;
-  if (strcmp(a.what, "dump") == 0) return dump(a.dir, a.json);
+  if (strcmp(a.what, "dump") == 0) return dump(a.dir, a.format == FORMAT_JSON);
   if (strcmp(a.what, "watch") == 0) {
     a.watch.dir = a.dir;
     a.watch.attempt = a.attempt;
