@@ -186,10 +186,13 @@ typedef struct listing {
   int32_t *wait, n, cap;
 } listing;
 
-static void list_detached(const void *node, VISIT visit, void *list)
+static _Thread_local listing *listed; /* twalk_r, which passes it on, came with glibc 2.30 */
+
+static void list_detached(const void *node, VISIT visit, int depth)
 {
   const detached *d = *(detached *const *)node;
-  listing *l = list;
+  listing *l = listed;
+  (void)depth;
   if (visit != postorder && visit != leaf) return;
   if (l->n < l->cap) l->wait[l->n] = d->wait;
   l->n++;
@@ -199,7 +202,9 @@ static void list_detached(const void *node, VISIT visit, void *list)
 int32_t zp_trace_open_waits(const player *p, int32_t *wait, int32_t cap)
 {
   listing l = {wait, 0, cap};
-  twalk_r(p->detached, list_detached, &l);
+  listed = &l;
+  twalk(p->detached, list_detached);
+  listed = NULL;
   int32_t w = p->waits > 0 ? p->last_wait : -1;
   while (w >= 0 && p->wait[w].prev >= 0 && p->wait[w].prev != w) w = p->wait[w].prev;
   for (; w >= 0; w = p->wait[w].next) {
