@@ -12,8 +12,10 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "../base/clock.h"
 #include "../comm/job/remains.h"
 #include "../comm/mpi/comm_mpi.h"
 #include "commands.h"
@@ -21,11 +23,15 @@
 #include "train_session.h"
 
 enum { KEY_RESTARTS = 0x1300, KEY_FUTILE, KEY_RETURN, KEY_MIN, KEY_STALL, KEY_DEADLINE };
-enum { RESTARTS = 100, FUTILE = 5, STALL_S = 600, ADDED = 24 };
+enum { KEY_HOSTS = 0x1380, KEY_AGENT, KEY_END };
+enum { RESTARTS = 100, FUTILE = 5, STALL_S = 600, ADDED = 28, LOCKS_S = 120 };
 static const char *const name = "zeroproof elastic";
 
 typedef struct elastic {
-  zp_host host; /* one, until jobs run on several */
+  zp_hosts hosts;
+  int64_t slots;     /* of this host, 0 until given */
+  const char *agent; /* as of launch, or NULL */
+  const char *end;   /* a mark: only ends the processes that have it */
   int64_t restarts, futile, min;
   int32_t returns;
   double stall_s;
@@ -37,13 +43,22 @@ typedef struct elastic {
   int64_t steps;       /* the run ends before this one */
   zp_elastic_size *size;
   int64_t n_sizes;
-  char mark[40];
+  char mark[40], hosts_file[4096];
 } elastic;
 
 static const struct argp_option options[] = {
-    {"slots", 's', "N", 0, "How many ranks this machine can run (required)", 0},
+    {"slots", 's', "N", 0, "How many ranks this machine can run (required without --hosts)", 0},
+    {"hosts", KEY_HOSTS, "FILE", 0,
+     "Run on these hosts, as of launch: a line each, NAME slots=RANKS; all see one folder of "
+     "--save",
+     0},
+    {"agent", KEY_AGENT, "PROGRAM", 0, "As of launch; also ends what is left of a job there", 0},
+    {"end-marked", KEY_END, "MARK", OPTION_HIDDEN,
+     "End the processes of the job MARK on this host: what the supervisor starts on others", 0},
     {"slots-return", KEY_RETURN, NULL, 0,
-     "The slot of a rank that was lost counts again in the next attempt (default: it is lost)", 0},
+     "The slot of a rank that was lost counts again in the next attempt, also those of a host once "
+     "it answers (default: they are lost)",
+     0},
     {"min-ranks", KEY_MIN, "N", 0, "Do not run with fewer ranks, such as for lack of memory (1)",
      0},
     {"restarts", KEY_RESTARTS, "N", 0, "Give up after so many restarts (100)", 0},
@@ -88,11 +103,33 @@ static double take_seconds(struct argp_state *state, const char *flag, const cha
   return s;
 }
 
+static void take_hosts(elastic *e, const char *arg, struct argp_state *state)
+{
+  char why[512];
+  if (e->hosts.file != NULL) argp_error(state, "--hosts: name one file.");
+  if (zp_hosts_read(&e->hosts, arg, why, sizeof why) != 0) argp_error(state, "--hosts: %s.", why);
+}
+
+static void check_hosts(elastic *e, struct argp_state *state)
+{
+  if ((e->slots == 0) == (e->hosts.file == NULL))
+    argp_error(state, "say how many ranks this machine can run: --slots N; or on which hosts the "
+                      "job runs: --hosts FILE.");
+  if (e->agent != NULL && e->hosts.file == NULL)
+    argp_error(state, "--agent starts commands on other hosts: name them with --hosts FILE.");
+  if (e->hosts.file != NULL) return;
+  e->hosts.n = 1;
+  e->hosts.at[0] = (zp_host){.name = "localhost", .slots = e->slots, .here = 1, .answers = 1};
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
   elastic *e = state->input;
   switch (key) {
-  case 's': e->host.slots = take(state, "--slots", arg, 1, ZP_MAX_RANKS); return 0;
+  case 's': e->slots = take(state, "--slots", arg, 1, ZP_MAX_RANKS); return 0;
+  case KEY_HOSTS: take_hosts(e, arg, state); return 0;
+  case KEY_AGENT: e->agent = arg; return 0;
+  case KEY_END: e->end = arg; return 0;
   case KEY_RETURN: e->returns = 1; return 0;
   case KEY_MIN: e->min = take(state, "--min-ranks", arg, 1, ZP_MAX_RANKS); return 0;
   case KEY_RESTARTS: e->restarts = take(state, "--restarts", arg, 0, 1000000); return 0;
@@ -108,8 +145,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     state->next = state->argc;
     return 0;
   case ARGP_KEY_END:
-    if (e->host.slots == 0)
-      argp_error(state, "say how many ranks this machine can run: --slots N.");
+    if (e->end != NULL) return 0;
+    check_hosts(e, state);
     if (e->n_command == 0 || strcmp(e->command[0], "train") != 0)
       argp_error(state, "'%s' cannot be restarted; name the sub-command train.",
                  e->n_command > 0 ? e->command[0] : "");
@@ -181,17 +218,19 @@ static int find_checkpoint(const elastic *e, int64_t *step, const char **folder)
 static const zp_elastic_size *choose(const elastic *e)
 {
   char text[2048];
+  int32_t hosts;
   int64_t n = e->n_sizes;
+  const int64_t slots = zp_hosts_slots(&e->hosts, &hosts);
   for (int64_t i = 0; i < e->n_sizes; i++) {
     const int64_t ranks = (int64_t)e->size[i].pp * e->size[i].dp;
     if (ranks < e->min && n == e->n_sizes) n = i;
-    if (ranks >= e->min && ranks <= e->host.slots) return &e->size[i];
+    if (ranks >= e->min && ranks <= slots) return &e->size[i];
   }
   zp_elastic_list(e->size, n, text, sizeof text);
   fprintf(stderr,
           "%s: no admissible size: %lld slots are left, and at least %lld ranks are required; "
           "numbers of ranks that the global batch of %lld micro-batches admits: %s\n",
-          name, (long long)e->host.slots, (long long)e->min,
+          name, (long long)slots, (long long)e->min,
           (long long)(e->size[0].dp * e->size[0].micro_batches), text);
   return NULL;
 }
@@ -220,6 +259,14 @@ static char **launch_argv(const elastic *e, const zp_elastic_size *size, int64_t
     v[k++] = (char *)(uintptr_t) "--deadline";
     v[k++] = (char *)(uintptr_t)e->deadline;
   }
+  if (*e->hosts_file) {
+    v[k++] = (char *)(uintptr_t) "--hosts";
+    v[k++] = (char *)(uintptr_t)e->hosts_file;
+  }
+  if (e->agent != NULL) {
+    v[k++] = (char *)(uintptr_t) "--agent";
+    v[k++] = (char *)(uintptr_t)e->agent;
+  }
   for (int32_t i = 0; i < e->n_command; i++) v[k++] = e->command[i];
   for (size_t i = 0; i < sizeof after / sizeof *after; i++) v[k++] = (char *)(uintptr_t)after[i];
   if (folder != NULL) {
@@ -229,14 +276,20 @@ static char **launch_argv(const elastic *e, const zp_elastic_size *size, int64_t
   return v;
 }
 
-static int run_attempt(const elastic *e, const zp_elastic_size *size, int64_t step,
-                       const char *folder, zp_attempt *out)
+static int run_attempt(elastic *e, const zp_elastic_size *size, int64_t step, const char *folder,
+                       zp_attempt *out)
 {
   numbers n;
+  const int64_t ranks = (int64_t)size->pp * size->dp;
+  if (zp_hosts_write(&e->hosts, ranks, e->hosts_file, sizeof e->hosts_file) != 0) {
+    fprintf(stderr, "%s: cannot write %s: %s\n", name, e->hosts_file, strerror(errno));
+    return ZP_EXIT_ENVIRONMENT;
+  }
   char **argv = launch_argv(e, size, e->steps - step, folder, &n);
   const zp_attempt_args args = {argv, e->engine, e->mark, e->stall_s};
   const int failed = argv == NULL || zp_attempt_run(&args, out) != 0;
   if (failed) fprintf(stderr, "%s: cannot start a process: %s\n", name, strerror(errno));
+  if (*e->hosts_file) unlink(e->hosts_file);
   free(argv);
   return failed ? ZP_EXIT_ENVIRONMENT : 0;
 }
@@ -288,13 +341,52 @@ static void announce(const elastic *e, int64_t attempt, const zp_elastic_size *s
                      const char *folder, const char *loss)
 {
   const int64_t ranks = (int64_t)size->pp * size->dp;
+  int32_t hosts;
+  const int64_t slots = zp_hosts_slots(&e->hosts, &hosts);
   fflush(stdout);
-  fprintf(stderr, "%s: attempt %lld: %lld rank%s (pp %d, dp %d) on %lld slot%s, from step %lld%s%s",
-          name, (long long)attempt, (long long)ranks, plural(ranks), (int)size->pp, (int)size->dp,
-          (long long)e->host.slots, plural(e->host.slots), (long long)step,
+  fprintf(stderr, "%s: attempt %lld: %lld rank%s (pp %d, dp %d) on %lld slot%s", name,
+          (long long)attempt, (long long)ranks, plural(ranks), (int)size->pp, (int)size->dp,
+          (long long)slots, plural(slots));
+  if (e->hosts.file != NULL) fprintf(stderr, " of %d host%s", (int)hosts, plural(hosts));
+  fprintf(stderr, ", from step %lld%s%s", (long long)step,
           folder != NULL ? " in " : ", without a checkpoint", folder != NULL ? folder : "");
   if (*loss) fprintf(stderr, "; attempt %lld: %s", (long long)(attempt - 1), loss);
   fputs("\n", stderr);
+}
+
+/* Waits until no process holds a lock of the checkpoint: one on a host that does not answer may
+ * still publish (CKPT-7). It gives up after its deadline, or is ended by its daemon after two. 0, or
+ * an exit code after a message. */
+static int await_locks(const elastic *e)
+{
+  const struct timespec pause = {0, 100000000};
+  const double deadline = e->deadline != NULL ? strtod(e->deadline, NULL) : zp_mpi_deadline();
+  const double until = zp_clock_s() + 4 * deadline + LOCKS_S;
+  zp_error err = {0};
+  while (zp_ckpt_unlocked(e->train.save, &err) != 0) {
+    if (zp_clock_s() >= until) {
+      fprintf(stderr, "%s: a process of the job is left: %s\n", name, err.text);
+      return ZP_EXIT_ENVIRONMENT;
+    }
+    memset(&err, 0, sizeof err);
+    nanosleep(&pause, NULL);
+  }
+  return 0;
+}
+
+/* After an attempt that has failed: no process of it may be left that could write to the
+ * checkpoint, and what it has lost is not used again. 0, or an exit code after a message. */
+static int clear(elastic *e, const zp_attempt *a)
+{
+  if (WIFEXITED(a->status) && WEXITSTATUS(a->status) == ZP_EXIT_GOOD) return 0;
+  const int32_t lost = zp_hosts_clear(&e->hosts, e->agent, e->mark, e->returns);
+  if (lost < 0) {
+    fprintf(stderr, "%s: cannot end processes on other hosts: %s\n", name, strerror(errno));
+    return ZP_EXIT_ENVIRONMENT;
+  }
+  /* of a host that does not answer, others may be named as the cause */
+  if (lost == 0 && !e->returns) zp_hosts_lose(&e->hosts, a);
+  return a->cancelled || *a->left ? 0 : await_locks(e);
 }
 
 static int supervise(elastic *e)
@@ -313,12 +405,12 @@ static int supervise(elastic *e)
     if (size == NULL) return conclude(ZP_EXIT_ENVIRONMENT, attempt - 1, step, "gave up");
     announce(e, attempt, size, step, folder, loss);
     code = run_attempt(e, size, step, folder, &a);
+    if (code == 0) code = clear(e, &a);
     if (code != 0) return code;
     code = find_checkpoint(e, &after, &folder);
     if (code != 0) return code;
     if (is_over(&a, &code, how)) return conclude(code, attempt, after, how);
     describe_loss(&a, loss);
-    if (a.lost >= 0 && !e->returns) e->host.slots--;
     futile = after > step ? 0 : futile + 1;
     if (futile >= e->futile || attempt > e->restarts) {
       fprintf(stderr, "%s: attempt %lld: %s\n", name, (long long)attempt, loss);
@@ -363,14 +455,11 @@ int zp_cmd_elastic(int argc, char **argv, const zp_backend *engine)
 {
   static const struct argp argp = {options, parse, "train [OPTION...]", doc, NULL, NULL, NULL};
   static elastic e; /* large */
-  e = (elastic){.restarts = RESTARTS,
-                .futile = FUTILE,
-                .min = 1,
-                .stall_s = STALL_S,
-                .engine = engine,
-                .host.name = "localhost"};
+  e = (elastic){
+      .restarts = RESTARTS, .futile = FUTILE, .min = 1, .stall_s = STALL_S, .engine = engine};
   argp_err_exit_status = ZP_EXIT_REFUSED;
   if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &e)) return ZP_EXIT_REFUSED;
+  if (e.end != NULL) return zp_hosts_end_marked(e.end);
   const int code = run(&e);
   free(e.size);
   free(e.train.files);

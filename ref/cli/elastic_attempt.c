@@ -17,7 +17,6 @@
 #include "../comm/job/remains.h"
 #include "commands.h"
 #include "elastic.h"
-#include "launch.h"
 
 /* A job that is cancelled, or has stalled, has PATIENCE_S to report and end; what is left of it is
  * ended by SIGKILL, and is gone within GONE_S unless the kernel holds it. */
@@ -135,7 +134,9 @@ static void describe(const running *r, double stall_s, zp_attempt *out)
   zp_launch_report report;
   if (read(r->report, &report, sizeof report) == (ssize_t)sizeof report) {
     out->lost = report.lost;
-    snprintf(out->text, sizeof out->text, "%.511s", report.text);
+    out->host_lost = report.host_lost;
+    snprintf(out->host, sizeof out->host, "%s", report.host);
+    snprintf(out->text, sizeof out->text, "%s", report.text);
   }
   if (out->stalled)
     snprintf(out->text, sizeof out->text, "it printed nothing for %g s (--stall)", stall_s);

@@ -33,12 +33,12 @@ typedef struct launch_args {
   char *words;          /* further words for mpirun, owned, or NULL */
   char **command;       /* the sub-command and its arguments */
   int32_t n_command;
-  const char *program;                               /* this binary */
-  int32_t root, remote;                              /* running as root; ssh or rsh is there */
-  char count[16], grace[16], idle[16], interval[16]; /* words made here */
+  const char *program;  /* this binary */
+  int32_t root, remote; /* running as root; ssh or rsh is there */
+  char count[16], grace[16], idle[16], interval[16], daemon[128]; /* words made here */
 } launch_args;
 
-enum { FIXED_WORDS = 40, KEY_DEADLINE = 0x1200, KEY_MPIRUN, KEY_HOSTS, KEY_AGENT, KEY_LOG };
+enum { FIXED_WORDS = 48, KEY_DEADLINE = 0x1200, KEY_MPIRUN, KEY_HOSTS, KEY_AGENT, KEY_LOG };
 
 static const struct argp_option options[] = {
     {"processes", 'n', "N", 0, "Processes to start: pp x dp of the command (required)", 0},
@@ -147,6 +147,13 @@ static size_t put_hosts(launch_args *l, char **v)
                          "oob_tcp_keepalive_probes",
                          "3"};
   for (; n < sizeof words / sizeof *words; n++) v[n] = words[n];
+  const char *mark = getenv(ZP_ELASTIC_VARIABLE);
+  if (mark != NULL) { /* daemons inherit nothing from mpirun, and ranks all from daemons */
+    snprintf(l->daemon, sizeof l->daemon, "env %s=%.64s orted", ZP_ELASTIC_VARIABLE, mark);
+    v[n++] = "--mca";
+    v[n++] = "orte_launch_agent";
+    v[n++] = l->daemon;
+  }
   if (l->agent == NULL) return n;
   v[n++] = "--mca";
   v[n++] = "plm_rsh_agent";
@@ -207,7 +214,8 @@ void zp_launch_report_to(int fd)
 /* Writes to the supervisor how the job ended; that fails only if the supervisor has ended. */
 static void report(const zp_roster_result *r)
 {
-  zp_launch_report report = {.lost = r->lost};
+  zp_launch_report report = {.lost = r->lost, .host_lost = r->host_lost};
+  memcpy(report.host, r->host, sizeof report.host);
   snprintf(report.text, sizeof report.text, "%s", r->ended);
   if (report_to >= 0 && write(report_to, &report, sizeof report) < 0) close(report_to);
 }

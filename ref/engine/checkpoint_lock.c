@@ -93,6 +93,36 @@ int zp_ckpt_lock(const zp_ckpt_dir *dir, int32_t rank, zp_error *err)
   return lock_record(&(record){dir, "LOCK", rank, (off_t)rank * RECORD}, err);
 }
 
+/* Does a process hold a record of the file? */
+static int check_file(const zp_ckpt_dir *dir, const char *name, zp_error *err)
+{
+  struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* to the end */
+  record r = {dir, name, -1, 0};
+  const int fd = openat(dir->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  int status = 0;
+  if (fd < 0 && errno == ENOENT) return 0;
+  if (fd < 0) return zp_ckpt_errno(err, "open", dir->path, name);
+  if (fcntl(fd, F_OFD_GETLK, &range) != 0) status = fail_lock(&r, err);
+  else if (range.l_type != F_UNLCK) {
+    r.at = range.l_start;
+    status = fail_held(fd, &r, err);
+  }
+  close(fd);
+  return status;
+}
+
+int zp_ckpt_unlocked(const char *path, zp_error *err)
+{
+  zp_ckpt_dir dir;
+  if (faccessat(AT_FDCWD, path, F_OK, 0) != 0 && errno == ENOENT) return 0;
+  int status = zp_ckpt_dir_open(&dir, path, err);
+  if (status != 0) return status;
+  status = check_file(&dir, "LOCK.job", err);
+  if (status == 0) status = check_file(&dir, "LOCK", err);
+  zp_ckpt_dir_close(&dir);
+  return status;
+}
+
 int zp_ckpt_lock_job(const char *path, zp_error *err)
 {
   zp_ckpt_dir dir;

@@ -40,13 +40,15 @@ void zp_roster_report(zp_roster_word word, const char *why, int32_t culprit);
 void zp_roster_log(const char *why);
 
 typedef struct zp_roster_result {
-  int status;       /* of the command, as waitpid returns it */
-  int killed;       /* 1: it did not end in time, and received SIGKILL */
-  int cancelled;    /* the first signal that this process received to end the job, or 0 */
-  int began;        /* 1: a rank has joined, or no list could be kept */
-  int output_error; /* errno of a write to standard output that failed, or 0 */
-  int32_t lost;     /* the rank of `ended`, the first if several are named; -1: not known */
-  char ended[2048]; /* why the job failed, as a sentence; empty: nothing is known */
+  int status;        /* of the command, as waitpid returns it */
+  int killed;        /* 1: it did not end in time, and received SIGKILL */
+  int cancelled;     /* the first signal that this process received to end the job, or 0 */
+  int began;         /* 1: a rank has joined, or no list could be kept */
+  int output_error;  /* errno of a write to standard output that failed, or 0 */
+  int32_t lost;      /* the rank of `ended`, the first if several are named; -1: not known */
+  char host[64];     /* of a job on several hosts: where `lost` ran, as its gethostname; or "" */
+  int32_t host_lost; /* 1: all ranks of that host ended without a report, or none answers */
+  char ended[2048];  /* why the job failed, as a sentence; empty: nothing is known */
 } zp_roster_result;
 
 /* In the launcher: runs argv, which starts `world` ranks, forwards its standard output, and waits

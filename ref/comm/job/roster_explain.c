@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "roster_internal.h"
 
@@ -103,6 +104,20 @@ static int host_ended(const zp_roster *r, int32_t k)
   return others > 0;
 }
 
+/* The first rank of a host that does not answer: the connections of all its ranks have timed out;
+ * -1: there is no such host. */
+static int32_t first_cut_off(const zp_roster *r)
+{
+  for (int32_t k = 0; k < r->world; k++) {
+    int32_t others = 0;
+    for (int32_t i = 0; i < r->world && r->rank[k].lost; i++)
+      others +=
+          r->rank[i].pid != 0 && !r->rank[i].lost && strcmp(r->rank[i].host, r->rank[k].host) == 0;
+    if (r->rank[k].lost && others == 0) return k;
+  }
+  return -1;
+}
+
 static int is_killed(const zp_roster_entry *e)
 {
   return ended_silently(e) && !e->lost;
@@ -166,11 +181,22 @@ static int32_t first_error(const zp_roster *r, int32_t culprit)
   return first;
 }
 
+/* Which rank or host a supervisor does without: of mpirun's own end by a signal, neither. */
+static void find_lost(const zp_roster *r, int32_t killed, int32_t named, zp_roster_result *out)
+{
+  const int32_t cut_off = first_cut_off(r);
+  if (WIFSIGNALED(out->status) && !out->killed) return;
+  out->lost = killed >= 0 ? killed : cut_off >= 0 ? cut_off : named;
+  if (out->lost < 0) return;
+  memcpy(out->host, r->rank[out->lost].host, sizeof out->host);
+  out->host_lost = killed >= 0 ? host_ended(r, killed) : cut_off >= 0;
+}
+
 static void explain_hosts(const zp_roster *r, int number, zp_roster_result *out)
 {
   int32_t times;
   const int32_t killed = first_killed(r), named = most_named(r, &times);
-  out->lost = killed >= 0 ? killed : named;
+  find_lost(r, killed, named, out);
   if (killed >= 0) put_killed(r, killed, number, out);
   const size_t used = strlen(out->ended);
   if (used > 0) put(out, "; ");

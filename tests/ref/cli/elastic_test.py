@@ -84,8 +84,9 @@ def sizes_of(run):
 def shrinks(c):
     """Each lost rank costs a slot; the largest size that is left is used, at last none."""
     run = c.start("--slots 5 --min-ranks 3")
+    # the save of step 2 is published before step 5 ends, as that of step 4 waits for it
     for attempt in (1, 2, 3):
-        send(run, "rank", signal.SIGKILL, attempt, 3)
+        send(run, "rank", signal.SIGKILL, attempt, 6)
     code, gone = c.ended(run)
     text = "".join(run.err)
     # of 12 micro-batches: 5 slots fit 2 x 2, 4 x 1 or 1 x 4; pp stays near to 2
