@@ -355,8 +355,8 @@ static void announce(const elastic *e, int64_t attempt, const zp_elastic_size *s
 }
 
 /* Waits until no process holds a lock of the checkpoint: one on a host that does not answer may
- * still publish (CKPT-7). It gives up after its deadline, or is ended by its daemon after two. 0, or
- * an exit code after a message. */
+ * still publish (CKPT-7). It gives up after its deadline, or is ended by its daemon after two.
+ * Returns 0, or an exit code after a message. */
 static int await_locks(const elastic *e)
 {
   const struct timespec pause = {0, 100000000};

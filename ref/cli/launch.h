@@ -11,8 +11,8 @@ typedef struct zp_launch_report {
   char text[2048];   /* a sentence about it, or "" */
 } zp_launch_report;
 
-/* In the environment of the processes of a supervised job, Open MPI's daemons included, on all hosts:
- * the mark by which zp_remains_end finds them. */
+/* In the environment of the processes of a supervised job, Open MPI's daemons included, on all
+ * hosts: the mark by which zp_remains_end finds them. */
 #define ZP_ELASTIC_VARIABLE "ZEROPROOF_ELASTIC"
 
 /* zp_cmd_launch writes a zp_launch_report to fd when its job has ended. -1: it does not. */

@@ -90,9 +90,9 @@ void zp_ckpt_writer_close(zp_ckpt_writer *w);
  * spec: CKPT-7 */
 int zp_ckpt_lock_job(const char *dir, zp_error *err);
 
-/* Does any process hold one of the locks of zp_ckpt_lock_job and zp_ckpt_writer_open in this folder?
- * ZP_E_FILE with its host and process in *err if so, or if that cannot be found out; 0 if none does,
- * or there is no such folder. spec: CKPT-7 */
+/* Does any process hold one of the locks of zp_ckpt_lock_job and zp_ckpt_writer_open in this
+ * folder? ZP_E_FILE with its host and process in *err if so, or if that cannot be found out; 0 if
+ * none does, or there is no such folder. spec: CKPT-7 */
 int zp_ckpt_unlocked(const char *dir, zp_error *err);
 
 /* For tests: at(ctx, what) is called before everything that changes the disk. */

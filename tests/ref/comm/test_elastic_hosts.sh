@@ -1,5 +1,5 @@
-# zeroproof elastic on three hosts, made of namespaces: a rank, a daemon, mpirun or a link fails, the
-# job restarts on the rest from its checkpoint, and ends in the bits of a run without faults.
+# zeroproof elastic on three hosts, made of namespaces: a rank, a daemon, mpirun or a link fails,
+# the job restarts on the rest from its checkpoint, and ends in the bits of a run without faults.
 # spec: CKPT-2, CKPT-5, CKPT-7
 # inputs: build/zeroproof tests/fixtures/lib.sh tests/ref/comm/hosts LICENSE
 # alone: most processes wait

@@ -10,7 +10,6 @@ import json
 import socket
 import sys
 
-
 SSH, PATIENCE_S = 22, 100
 
 

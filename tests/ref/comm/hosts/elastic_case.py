@@ -1,5 +1,5 @@
-"""`zeroproof elastic` on three hosts, with faults: the job restarts on the rest, from a checkpoint in
-a folder that all hosts share, and ends in the digest of a run without faults.
+"""`zeroproof elastic` on three hosts, with faults: the job restarts on the rest, from a checkpoint
+in a folder that all hosts share, and ends in the digest of a run without faults.
 
 elastic_case.py [NAME…] prints "ok NAME" or "not ok NAME: WHY" for each case. Exits with 1 if one is
 not ok, with 2 and the reason if this machine has no namespaces. spec: CKPT-2, CKPT-5, CKPT-7"""
@@ -22,7 +22,7 @@ JOBS = 2
 SMALL = "--layers 3 --d-model 8 --heads 1 --context 8 --batch 1 --sample 0 --bucket 4096"
 TRAIN = f"train --data {world.ROOT}/tree/LICENSE {SMALL} --pp 1 --dp 4 --micro-batches 3 --steps"
 SEEN = 6  # with --save-every 2 the save of step 2 is published before step 5 ends
-STEPS = (40, 400, 4000)  # until the fault comes before the end: on an idle machine steps are short
+STEPS = (12, 120, 1200)  # until the fault comes before the end: on an idle machine steps are short
 SLOTS = {"host-a": 1, "host-b": 2, "host-c": 1}
 DIGEST = re.compile(r"hash of the final state .*: ([0-9a-f]{16})")
 STEP = re.compile(r"^ *\d+ +\d.*e[+-]\d", re.M)
@@ -76,7 +76,7 @@ class Elastic:
             file.write("# a comment\n\n")
             for host in self.case["order"]:
                 file.write(f"{host} slots={SLOTS[host]}\n")
-        self.steps = 0
+        self.steps, self.supervisor = 0, None
 
     def start(self):
         """The supervisor, on the launcher's host. /mnt/run is one folder on all hosts."""
@@ -106,27 +106,27 @@ class Elastic:
             return stopped
         return []
 
+    def wait(self, holds):
+        """Waits until holds() or the end of the supervisor; False if it has ended."""
+        world.wait_until(lambda: self.supervisor.poll() is not None or holds(), PATIENCE_S, 0.01)
+        return self.supervisor.poll() is None
+
     def run(self):
         """Runs the job to its end; what is wrong."""
         for self.steps in STEPS:
             shutil.rmtree(f"{case.RUN}/ck", ignore_errors=True)
-            supervisor = self.start()
-            ended = lambda of=supervisor: of.poll() is not None  # noqa: E731
-            world.wait_until(
-                lambda: ended() or len(STEP.findall(read("out"))) >= SEEN, PATIENCE_S, 0.01
-            )
-            if not ended():
+            self.supervisor = self.start()
+            if self.wait(lambda: len(STEP.findall(read("out"))) >= SEEN):
                 break
-        if ended():
+        else:
             return [f"ended before the fault: {read('err')[-2000:]}"]
         gone = self.inject()
-        second = lambda: len(ATTEMPT.findall(read("err"))) >= 2  # noqa: E731
-        world.wait_until(lambda: ended() or second(), PATIENCE_S, 0.01)
-        left = [pid for pid in gone if os.path.exists(f"/proc/{pid}/environ") and is_alive(pid)]
+        self.wait(lambda: len(ATTEMPT.findall(read("err"))) >= 2)
+        left = [pid for pid in gone if is_alive(pid)]
         if left:
             self.why.append(f"processes {left} lived when the second attempt began")
         try:
-            self.judge(supervisor.wait(PATIENCE_S))
+            self.judge(self.supervisor.wait(PATIENCE_S))
         except subprocess.TimeoutExpired:
             self.why.append(f"no end after {PATIENCE_S} s")
         if self.why:
