@@ -179,6 +179,30 @@ Test(checkpoint_writers, a_second_job_is_refused_before_it_saves)
   check_current(3, 4);
 }
 
+/* A supervisor starts no job beside a process that may still write. spec: CKPT-7 */
+Test(checkpoint_writers, a_folder_is_unlocked_if_no_process_holds_any_of_its_locks)
+{
+  static const char rank[] = "rank 3, host far, pid 7\n";
+  struct flock third = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 384, .l_len = 128};
+  zp_error err = {0}, job = {0}, one = {0};
+  remove_temp();
+  cr_assert_eq(zp_ckpt_unlocked(dir, &err), 0, "%s", err.text); /* there is no folder */
+  const int lock = zp_ckpt_lock_job(dir, &err);
+  cr_assert_eq(zp_ckpt_unlocked(dir, &job), ZP_E_FILE);
+  cr_assert(strstr(job.text, "LOCK.job (job, host "), "%s", job.text);
+  cr_assert_eq(close(lock), 0);
+  cr_assert_eq(zp_ckpt_unlocked(dir, &err), 0, "%s", err.text);
+  save(1, 4); /* makes LOCK */
+  cr_assert_eq(zp_ckpt_unlocked(dir, &err), 0, "%s", err.text);
+  const int fd = open(in_dir("LOCK"), O_RDWR | O_CREAT, 0666);
+  cr_assert(fd >= 0 && pwrite(fd, rank, sizeof rank - 1, 384) == (ssize_t)sizeof rank - 1);
+  cr_assert_eq(fcntl(fd, F_OFD_SETLK, &third), 0);
+  cr_assert_eq(zp_ckpt_unlocked(dir, &one), ZP_E_FILE);
+  cr_assert(strstr(one.text, "/LOCK (rank 3, host far, pid 7"), "%s", one.text);
+  cr_assert_eq(close(fd), 0);
+  cr_assert_eq(zp_ckpt_unlocked(dir, &err), 0, "%s", err.text);
+}
+
 /* What is not a file of locks is refused, and nothing is written through it. CKPT-4 */
 Test(checkpoint_writers, the_lock_of_a_job_is_a_regular_file)
 {
