@@ -74,6 +74,17 @@ static int read_line(zp_hosts *h, char *line, char *why, size_t cap)
   return 0;
 }
 
+/* mpirun places ranks on its own host first, then on the others in the order of the file. */
+static void put_here_first(zp_hosts *h)
+{
+  int32_t i = 0;
+  while (i < h->n && !h->at[i].here) i++;
+  if (i == h->n) return;
+  const zp_host own = h->at[i];
+  memmove(&h->at[1], &h->at[0], (size_t)i * sizeof h->at[0]);
+  h->at[0] = own;
+}
+
 int zp_hosts_read(zp_hosts *h, const char *path, char *why, size_t cap)
 {
   char line[1024];
@@ -93,6 +104,7 @@ int zp_hosts_read(zp_hosts *h, const char *path, char *why, size_t cap)
     status = -1;
   }
   fclose(f);
+  put_here_first(h);
   h->file = path;
   return status;
 }
