@@ -25,13 +25,7 @@ MODEL = "--layers 2 --d-model 24 --heads 2 --context 32 --batch 2 --sample 0".sp
 DIGEST = re.compile(r"hash of the final state .*: ([0-9a-f]{16})")
 STEP = re.compile(r"^ *(\d+) +\d.*e[+-]\d")
 ATTEMPT = re.compile(r"attempt (\d+): (\d+) ranks? .*from step (\d+)")
-TITLE = """# Random kills in one training
-
-Written by [elastic_kills.py](ref/cli/elastic_kills.py) (`make elastic-kills`): SIGKILL for a random
-rank or for mpirun in one training of 6 ranks under `zeroproof elastic --slots-return`, which saves
-every 2 steps in the background. The result has the digest of a run without faults.
-
-| killed | while it started | after 1 step | 2 | 3 | 4 | 5 |
+TITLE = """| killed | while it started | after 1 step | 2 | 3 | 4 | 5 |
 |---|---|---|---|---|---|---|
 """
 # A busy machine is not a lost rank.

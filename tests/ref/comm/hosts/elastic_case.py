@@ -31,8 +31,9 @@ ATTEMPT = re.compile(
 )
 ORDER = list(world.NAMES)
 
-# order: of the hosts in the file; rank 0 is on mpirun's if that is listed, else on the first; second: ranks, slots and hosts of
-# the second attempt; line: what standard error says of the loss
+# order: of the hosts in the file; rank 0 is on mpirun's if that is listed, else on the first;
+# second: ranks, slots and hosts of the second attempt; line: what standard error says of the
+# loss
 CASES = {
     "a_rank_is_killed": {
         "order": ORDER,
@@ -159,7 +160,7 @@ def is_alive(pid):
         return False
 
 
-def outside(name):
+def wrong_case(name):
     """Runs a case in namespaces of its own; what is wrong."""
     argv = [sys.executable, "-B", __file__, "inside", name]
     process = world.enter(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -180,7 +181,7 @@ def main():
     names = sys.argv[1:] or list(CASES)
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for name, wrong in zip(names, pool.map(outside, names), strict=True):
+        for name, wrong in zip(names, pool.map(wrong_case, names), strict=True):
             print(f"not ok {name}: {'; '.join(wrong)}" if wrong else f"ok {name}", flush=True)
             bad += bool(wrong)
     return int(bad > 0)
