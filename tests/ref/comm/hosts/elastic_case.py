@@ -18,6 +18,7 @@ import run
 import world
 
 PATIENCE_S = 900  # only a run that hangs takes so long
+WITHOUT_LOCK_S = 5  # an attempt that waits for no lock begins within this time
 JOBS = 2
 SMALL = "--layers 3 --d-model 8 --heads 1 --context 8 --batch 1 --sample 0 --bucket 4096"
 TRAIN = f"train --data {world.ROOT}/tree/LICENSE {SMALL} --pp 1 --dp 4 --micro-batches 3 --steps"
@@ -32,8 +33,7 @@ ATTEMPT = re.compile(
 ORDER = list(world.NAMES)
 
 # order: of the hosts in the file; rank 0 is on mpirun's if that is listed, else on the first;
-# second: ranks, slots and hosts of the second attempt; line: what standard error says of the
-# loss
+# second: ranks, slots and hosts of the second attempt; line: what standard error says of the loss
 CASES = {
     "a_rank_is_killed": {
         "order": ORDER,
@@ -45,7 +45,7 @@ CASES = {
         "second": [2, 2, 2],
         "line": r"host-b has failed: its 2 slots are not used",
     },
-    # rank 0, which publishes checkpoints, lives on behind the broken link until its deadline
+    # rank 0, which publishes checkpoints, lives on behind the broken link
     "the_link_of_rank_0_is_cut": {
         "order": ["host-b", "host-c"],
         "second": [1, 1, 1],
@@ -96,8 +96,7 @@ class Elastic:
         elif self.name == "a_daemon_is_killed":
             os.kill(case.daemon_process(self.world.host("host-b")), signal.SIGKILL)
         elif self.name == "the_link_of_rank_0_is_cut":
-            self.world.link("host-b", False)
-            return [case.rank_processes(self.world.host("host-b"))[0]]
+            return [self.cut_off(self.world.host("host-b"))]
         else:
             there = self.world.host("host-c")
             stopped = [*case.rank_processes(there).values(), case.daemon_process(there)]
@@ -107,9 +106,25 @@ class Elastic:
             return stopped
         return []
 
-    def wait(self, holds):
+    def cut_off(self, host):
+        """Cuts a host off, whose rank 0 does not give up. No attempt may begin until it has ended:
+        it holds a lock of the checkpoint. Its process."""
+        rank = case.rank_processes(host)[0]
+        stopped = [case.daemon_process(host), rank]
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        self.world.link(host.name, False)
+        self.wait(lambda: "does not answer (exit" in read("err"))
+        if self.wait(lambda: len(ATTEMPT.findall(read("err"))) >= 2, WITHOUT_LOCK_S):
+            if len(ATTEMPT.findall(read("err"))) >= 2:
+                self.why.append("the second attempt began beside rank 0 of the first")
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+        return rank
+
+    def wait(self, holds, seconds=PATIENCE_S):
         """Waits until holds() or the end of the supervisor; False if it has ended."""
-        world.wait_until(lambda: self.supervisor.poll() is not None or holds(), PATIENCE_S, 0.01)
+        world.wait_until(lambda: self.supervisor.poll() is not None or holds(), seconds, 0.01)
         return self.supervisor.poll() is None
 
     def run(self):
@@ -160,7 +175,7 @@ def is_alive(pid):
         return False
 
 
-def wrong_case(name):
+def start_case(name):
     """Runs a case in namespaces of its own; what is wrong."""
     argv = [sys.executable, "-B", __file__, "inside", name]
     process = world.enter(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -181,7 +196,7 @@ def main():
     names = sys.argv[1:] or list(CASES)
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for name, wrong in zip(names, pool.map(wrong_case, names), strict=True):
+        for name, wrong in zip(names, pool.map(start_case, names), strict=True):
             print(f"not ok {name}: {'; '.join(wrong)}" if wrong else f"ok {name}", flush=True)
             bad += bool(wrong)
     return int(bad > 0)
