@@ -395,9 +395,21 @@ static int save_result(zp_engine *e, int status)
   return zp_fail(&e->undone, status, e->o.rank, "%s", zp_cuda_why(e->c)->text);
 }
 
+/* Publishes the background save, if one is under way. function: what the program called. */
+static int end_save(zp_engine *e, const char *function)
+{
+  int status = unusable_inside(e, function);
+  if (status || !zp_engine_is_saving(&e->saving)) return status;
+  status = between(e, ".", function);
+  if (status) return status;
+  status = zp_cuda_seal(e->c, zp_engine_seal(&e->saving));
+  zp_engine_sealed(&e->saving);
+  return save_result(e, status);
+}
+
 int zp_engine_save_begin(zp_engine *e, const char *dir)
 {
-  int status = zp_engine_save_end(e);
+  int status = end_save(e, "zp_engine_save_begin");
   if (!status) status = between(e, dir, "zp_engine_save_begin");
   if (status) return status;
   status = zp_cuda_save(e->c, zp_engine_copy(&e->o, &e->saving, dir, zp_cuda_step_count(e->c)));
@@ -407,13 +419,7 @@ int zp_engine_save_begin(zp_engine *e, const char *dir)
 
 int zp_engine_save_end(zp_engine *e)
 {
-  int status = unusable_inside(e, "zp_engine_save_end");
-  if (status || !zp_engine_is_saving(&e->saving)) return status;
-  status = between(e, ".", "zp_engine_save_end");
-  if (status) return status;
-  status = zp_cuda_seal(e->c, zp_engine_seal(&e->saving));
-  zp_engine_sealed(&e->saving);
-  return save_result(e, status);
+  return end_save(e, "zp_engine_save_end");
 }
 
 int zp_engine_save_written(const zp_engine *e)
@@ -424,7 +430,7 @@ int zp_engine_save_written(const zp_engine *e)
 int zp_engine_save(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
-  int status = zp_engine_save_end(e);
+  int status = end_save(e, "zp_engine_save");
   if (!status) status = between(e, dir, "zp_engine_save");
   if (status) return status;
   status =
@@ -439,7 +445,7 @@ int zp_engine_load(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
   zp_store *store;
-  int status = zp_engine_save_end(e);
+  int status = end_save(e, "zp_engine_load");
   if (!status) status = between(e, dir, "zp_engine_load");
   if (status) return status;
   store = zp_engine_open_load(&s, &e->o, &e->saving, dir);

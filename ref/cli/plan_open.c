@@ -1,3 +1,4 @@
+/* Opens the plan of a rank, as the options of the command say. */
 #include "plan.h"
 
 int zp_plan_open(zp_rank_plan *p, const zp_options *o, const zp_config *cfg, int32_t rank,

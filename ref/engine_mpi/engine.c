@@ -272,11 +272,22 @@ static void run_with(zp_engine *e, int32_t phase, zp_store *store)
   e->rank->store = NULL;
 }
 
+/* Publishes the background save, if one is under way. function: what the program called. */
+static int end_save(zp_engine *e, const char *function)
+{
+  if (check(e, function)) return e->err.status;
+  if (!zp_engine_is_saving(&e->saving)) return ZP_OK;
+  if (zp_engine_between(&e->o, ".", announced(e), &e->err)) return e->err.status;
+  run_with(e, ZP_PHASE_SEAL, zp_engine_seal(&e->saving));
+  zp_engine_sealed(&e->saving);
+  return check(e, function) ? e->err.status : zp_engine_why(e)->status;
+}
+
 int zp_engine_save(zp_engine *e, const char *dir)
 {
   zp_engine_store s;
   if (!e) return ZP_E_REFUSED;
-  if (zp_engine_save_end(e)) return zp_engine_why(e)->status;
+  if (end_save(e, "zp_engine_save")) return zp_engine_why(e)->status;
   if (check(e, "zp_engine_save") || zp_engine_between(&e->o, dir, announced(e), &e->err))
     return e->err.status;
   run_with(e, ZP_PHASE_SAVE, zp_engine_open_save(&s, &e->o, &e->saving, dir, e->rank->step));
@@ -287,7 +298,7 @@ int zp_engine_save(zp_engine *e, const char *dir)
 int zp_engine_save_begin(zp_engine *e, const char *dir)
 {
   if (!e) return ZP_E_REFUSED;
-  if (zp_engine_save_end(e)) return zp_engine_why(e)->status;
+  if (end_save(e, "zp_engine_save_begin")) return zp_engine_why(e)->status;
   if (check(e, "zp_engine_save_begin") || zp_engine_between(&e->o, dir, announced(e), &e->err))
     return e->err.status;
   run_with(e, ZP_PHASE_SAVE, zp_engine_copy(&e->o, &e->saving, dir, e->rank->step));
@@ -297,13 +308,7 @@ int zp_engine_save_begin(zp_engine *e, const char *dir)
 
 int zp_engine_save_end(zp_engine *e)
 {
-  if (!e) return ZP_E_REFUSED;
-  if (check(e, "zp_engine_save_end")) return e->err.status;
-  if (!zp_engine_is_saving(&e->saving)) return ZP_OK;
-  if (zp_engine_between(&e->o, ".", announced(e), &e->err)) return e->err.status;
-  run_with(e, ZP_PHASE_SEAL, zp_engine_seal(&e->saving));
-  zp_engine_sealed(&e->saving);
-  return check(e, "zp_engine_save_end") ? e->err.status : zp_engine_why(e)->status;
+  return e ? end_save(e, "zp_engine_save_end") : ZP_E_REFUSED;
 }
 
 int zp_engine_save_written(const zp_engine *e)
@@ -328,7 +333,7 @@ int zp_engine_load(zp_engine *e, const char *dir)
   zp_engine_options o;
   zp_store *store;
   if (!e) return ZP_E_REFUSED;
-  if (zp_engine_save_end(e)) return zp_engine_why(e)->status;
+  if (end_save(e, "zp_engine_load")) return zp_engine_why(e)->status;
   if (check(e, "zp_engine_load") || zp_engine_between(&e->o, dir, announced(e), &e->err))
     return e->err.status;
   o = with_exchange(e);

@@ -1,3 +1,4 @@
+/* Finds and ends what is left of a job: processes by a mark in their environment. */
 #define _GNU_SOURCE
 #include "remains.h"
 

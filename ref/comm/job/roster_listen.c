@@ -1,3 +1,4 @@
+/* The launcher's socket, to which its ranks report: local, or TCP for several hosts. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <ifaddrs.h>
