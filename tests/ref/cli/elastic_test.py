@@ -195,6 +195,19 @@ def refuses(c):
         )
     r = c.plain(["elastic", *c.train, *save])
     c.law("no_slots_is_refused", r.returncode == 2 and "--slots N" in r.stderr)
+    hosts = Path(c.tmp, "hosts")
+    for name, text, why in (
+        ("no_host", "# only a comment\n", "lists no host"),
+        ("a_host_without_slots", "a slots=2\nb\n", "line 2: expected 'NAME slots=N'"),
+        ("a_host_listed_twice", "a slots=2\na slots=1 # again\n", "line 2: a is listed twice"),
+        ("an_option_as_a_host", "-oX slots=2\n", "line 1: '-oX' is not the name of a host"),
+    ):
+        hosts.write_text(text)
+        r = c.plain(["elastic", "--hosts", str(hosts), *c.train, *save])
+        c.law(f"{name}_is_refused", r.returncode == 2 and why in r.stderr)
+    hosts.write_text("localhost slots=2\n")
+    r = c.plain(["elastic", "--hosts", str(hosts), "--slots", "2", *c.train, *save])
+    c.law("slots_beside_hosts_are_refused", r.returncode == 2 and "--hosts FILE" in r.stderr)
     r = c.plain(["elastic", "--slots", "2", *c.train, *save, "--lr", "nan"])
     c.law("train_s_own_refusal_ends_it", r.returncode == 2)
 
