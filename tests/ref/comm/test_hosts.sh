@@ -10,6 +10,6 @@ code=$?
 cat "$tmp/out"
 if [ $code -eq 2 ]; then finish; fi
 verdict $code wrong_expectations_are_reported "$(head -c 2000 "$tmp/err")"
-run --cases 30 --seed 1 --jobs 8
+run --cases 30 --seed 1 --jobs 4
 verdict $? thirty_jobs_end_as_they_must "$(head -c 6000 "$tmp/err")"
 finish
