@@ -492,3 +492,10 @@ def ended(error):
     """What ended the program, for a caller that knows it: an exception, or None."""
     if _recorder:
         _recorder.ending.set(error)
+
+
+if __name__ == "__main__":
+    sys.exit(
+        "zeroproof_trace runs no scripts: call zeroproof_trace.record(folder) in the script, or "
+        "use python -m zeroproof.trace of the package zeroproof."
+    )
