@@ -23,7 +23,7 @@ static const struct argp_option options[] = {
     {"engine", KEY_ENGINE, "ref|cuda|api", 0,
      "ref: on the CPU (default); cuda: the CUDA engine, against ref, on a simulated device or, "
      "with "
-     "train, on a GPU; api: the functions of engine.h, for fuzz",
+     "train, on a GPU; api: fuzz only, the functions of engine.h",
      9},
     {"tsan", KEY_TSAN, NULL, 0, "cuda: in the build that reports every race (TSan)", 9},
     {"offload", KEY_OFFLOAD, NULL, 0,
