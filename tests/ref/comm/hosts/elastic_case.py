@@ -23,7 +23,11 @@ JOBS = 2
 SMALL = "--layers 3 --d-model 8 --heads 1 --context 8 --batch 1 --sample 0 --bucket 4096"
 TRAIN = f"train --data {world.ROOT}/tree/LICENSE {SMALL} --pp 1 --dp 4 --micro-batches 3 --steps"
 SEEN = 6  # with --save-every 2 the save of step 2 is published before step 5 ends
-STEPS = (12, 120, 1200)  # until the fault comes before the end: on an idle machine steps are short
+STEPS = (
+    120,
+    1200,
+    12000,
+)  # until the fault comes before the end: on an idle machine steps are short
 SLOTS = {"host-a": 1, "host-b": 2, "host-c": 1}
 DIGEST = re.compile(r"hash of the final state .*: ([0-9a-f]{16})")
 STEP = re.compile(r"^ *\d+ +\d.*e[+-]\d", re.M)
@@ -132,12 +136,18 @@ class Elastic:
         for self.steps in STEPS:
             shutil.rmtree(f"{case.RUN}/ck", ignore_errors=True)
             self.supervisor = self.start()
-            if self.wait(lambda: len(STEP.findall(read("out"))) >= SEEN):
+            if not self.wait(lambda: len(STEP.findall(read("out"))) >= SEEN):
+                continue
+            gone = self.inject()
+            self.wait(lambda: len(ATTEMPT.findall(read("err"))) >= 2)
+            if len(ATTEMPT.findall(read("err"))) >= 2:
                 break
+            self.supervisor.wait(PATIENCE_S)  # the fault came after the last step
+            self.why.clear()
+            for name in world.NAMES:
+                self.world.link(name, True)
         else:
             return [f"ended before the fault: {read('err')[-2000:]}"]
-        gone = self.inject()
-        self.wait(lambda: len(ATTEMPT.findall(read("err"))) >= 2)
         left = [pid for pid in gone if is_alive(pid)]
         if left:
             self.why.append(f"processes {left} lived when the second attempt began")
