@@ -131,7 +131,7 @@ static int finish(void *ctx, const zp_train_state *state, zp_error *err)
   snapshot *s = ctx;
   zp_optim_state *optim = malloc(((size_t)state->groups + 1) * sizeof *optim);
   if (optim == NULL) return zp_fail(err, ZP_E_MEMORY, -1, "no memory for a copy of the state");
-  memcpy(optim, state->optim, (size_t)state->groups * sizeof *optim);
+  if (state->groups) memcpy(optim, state->optim, (size_t)state->groups * sizeof *optim);
   free(s->state.optim);
   s->state = *state;
   s->state.optim = optim;

@@ -81,7 +81,8 @@ static void put_marked(const zp_mpi *m, char *text, int cap)
   for (int32_t i = 0; i < m->size; i++) {
     if (!m->mark[i]) continue;
     if (n++ < SHOWN)
-      used += snprintf(text + used, (size_t)(cap - used), " %d%s", i, zp_mpi_on_host(m, i).text);
+      used += snprintf(text + used, (size_t)(cap - used), "%s %d%s", n > 1 ? "," : "", i,
+                       zp_mpi_on_host(m, i).text);
   }
   if (n > SHOWN) snprintf(text + used, (size_t)(cap - used), " and %d more", n - SHOWN);
 }
@@ -100,28 +101,36 @@ void zp_mpi_receive_notices(zp_mpi *m)
     if (!m->received) m->received = calloc((size_t)m->size, sizeof *m->received);
     if (!m->received || m->has_received[s.MPI_SOURCE]) return;
     if (m->n_received == 0) m->first_received = s.MPI_SOURCE;
-    in.position[POSITION - 1] = in.reason[REASON - 1] = 0;
+    in.position[POSITION - 1] = in.why.position[POSITION - 1] = in.why.reason[REASON - 1] = 0;
     m->received[s.MPI_SOURCE] = in;
     m->has_received[s.MPI_SOURCE] = 1;
     m->n_received++;
   }
 }
 
-void zp_mpi_notify(zp_mpi *m, int32_t status, int32_t roll, const char *where, const char *reason)
+/* Sends a notice with the cause that is in m->sent. */
+static void send_notice(zp_mpi *m, int32_t roll, const char *where)
 {
-  if (m->notified) return;
   m->notified = 1;
-  m->sent.rank = m->rank;
-  m->sent.status = status;
   m->sent.roll = roll;
   snprintf(m->sent.position, sizeof m->sent.position, "%s", where);
-  snprintf(m->sent.reason, sizeof m->sent.reason, "%s", reason);
   for (int32_t i = 0; i < m->size; i++) {
     m->sending[i] = MPI_REQUEST_NULL;
     if (i == m->rank) continue;
     if (MPI_Isend(&m->sent, sizeof m->sent, MPI_BYTE, i, TAG_NOTICE, m->control, &m->sending[i]))
       m->sending[i] = MPI_REQUEST_NULL; /* that rank has left */
   }
+}
+
+void zp_mpi_notify(zp_mpi *m, int32_t status, int32_t roll, const char *where, const char *reason)
+{
+  cause *own = &m->sent.why;
+  if (m->notified) return;
+  own->rank = m->rank;
+  own->status = status;
+  snprintf(own->position, sizeof own->position, "%s", where);
+  snprintf(own->reason, sizeof own->reason, "%s", reason);
+  send_notice(m, roll, where);
 }
 
 void zp_mpi_never_notify(zp_mpi *m)
@@ -154,7 +163,7 @@ static void put_roll(zp_mpi *m, double seconds, int32_t known, zp_error *err)
   int32_t silent = 0, last = -1, shown = 0;
   zp_mpi_linger(m, seconds);
   for (int32_t i = 0; i < m->size; i++) {
-    m->mark[i] = i != m->rank && !m->has_received[i];
+    m->mark[i] = i != m->rank && i != known && !m->has_received[i];
     silent += m->mark[i];
     if (m->mark[i]) last = i;
     if (i == m->rank || i == known || m->mark[i] || shown++ >= SHOWN) continue;
@@ -168,17 +177,23 @@ static void put_roll(zp_mpi *m, double seconds, int32_t known, zp_error *err)
   if (silent == 1) err->rank = last;
 }
 
-const notice *zp_mpi_cause_of(const zp_mpi *m)
+static const notice *best_notice(const zp_mpi *m)
 {
   for (int32_t i = 0; i < m->size; i++)
-    if (m->has_received[i] && m->received[i].status != ZP_E_PEER) return &m->received[i];
+    if (m->has_received[i] && m->received[i].why.status != ZP_E_PEER) return &m->received[i];
   return &m->received[m->first_received];
+}
+
+const cause *zp_mpi_cause_of(const zp_mpi *m)
+{
+  return &best_notice(m)->why;
 }
 
 int zp_mpi_fail_wait(zp_mpi *m, const position *at, ending why, zp_error *err)
 {
   char where[POSITION], full[POSITION + LIST + 32], missing[LIST] = "", reason[512];
   int32_t roll = 1, culprit = -1;
+  const cause *c = why == NOTICED ? zp_mpi_cause_of(m) : NULL;
   const int32_t n = mark_missing(m);
   zp_mpi_format_position(where, sizeof where, at);
   put_marked(m, missing, sizeof missing);
@@ -188,23 +203,27 @@ int zp_mpi_fail_wait(zp_mpi *m, const position *at, ending why, zp_error *err)
   else if (why == BROKEN) snprintf(reason, sizeof reason, "MPI could not deliver a message");
   else if (why == STOPPED) snprintf(reason, sizeof reason, "%s", STOPPED_TEXT);
   else {
-    const notice *c = zp_mpi_cause_of(m);
     culprit = c->rank;
-    roll = c->roll;
+    roll = best_notice(m)->roll;
     snprintf(reason, sizeof reason, "rank %d%s has failed", c->rank,
              zp_mpi_on_host(m, c->rank).text);
   }
   snprintf(full, sizeof full, "%s; %s%s", where,
-           n > 0 ? "waits for rank" : "all participants are there", missing);
-  zp_mpi_notify(m, ZP_E_PEER, roll, full, reason);
+           n > 1   ? "waits for ranks"
+           : n > 0 ? "waits for rank"
+                   : "all participants are there",
+           missing);
+  if (!c) zp_mpi_notify(m, ZP_E_PEER, roll, full, reason);
+  else if (!m->notified) {
+    m->sent.why = *c;
+    send_notice(m, roll, full);
+  }
   zp_fail(err, ZP_E_PEER, culprit, "rank %d%s: %s, in %s", m->rank, zp_mpi_on_host(m, m->rank).text,
           reason, full);
-  if (why == NOTICED) {
-    const notice *c = zp_mpi_cause_of(m);
+  if (c)
     zp_error_append(err, "\n  rank %d%s (%s), in %s\n  its reason: %s", c->rank,
                     zp_mpi_on_host(m, c->rank).text, zp_status_name(c->status), c->position,
                     c->reason);
-  }
   zp_roster_log(err->text); /* mpirun may end this process while it waits for the others */
   if (roll)
     put_roll(m, why == STOPPED ? roll_stopped_s() : ROLL_S, why == NOTICED ? culprit : -1, err);

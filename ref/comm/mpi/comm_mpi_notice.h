@@ -21,8 +21,9 @@ void zp_mpi_never_notify(zp_mpi *m);
 /* Receives until all others have sent a notice, or for so long. */
 void zp_mpi_linger(zp_mpi *m, double seconds);
 
-/* The most informative notice: not the echo of another one. At least one was received. */
-const notice *zp_mpi_cause_of(const zp_mpi *m);
+/* The failure that the notices report: one that is no wait for another rank comes first. At least
+ * one was received. */
+const cause *zp_mpi_cause_of(const zp_mpi *m);
 
 /* A wait failed: reports why, where this rank was and which ranks it waited for. LEDG-7 */
 int zp_mpi_fail_wait(zp_mpi *m, const position *at, ending why, zp_error *err);

@@ -30,10 +30,18 @@ typedef struct signature {
   int64_t out[ZP_META_LONGS], in[ZP_META_LONGS];
 } signature;
 
-/* What a failed rank sends to all others. roll: they report their positions, too. */
-typedef struct notice {
-  int32_t rank, status, roll;
+/* The failure that ended a job: of which rank, where and why. */
+typedef struct cause {
+  int32_t rank, status;
   char position[POSITION], reason[REASON];
+} cause;
+
+/* What a failed rank sends to all others: its failure, or the one that it was informed of, whose
+ * own notice may arrive later or not at all. roll: they report their positions, too. */
+typedef struct notice {
+  int32_t roll;
+  cause why;
+  char position[POSITION]; /* of the rank that sends it */
 } notice;
 
 struct zp_mpi {

@@ -24,12 +24,12 @@ static int32_t poll_once(zp_mpi *m)
   return n;
 }
 
-/* Did a member of c report a mismatch? Then its signature is on its way here, too. */
+/* Was a mismatch of a member of c reported? Then its signature is on its way here, too. */
 static int was_mismatch(const zp_mpi *m, const communicator *c)
 {
-  const notice *cause = zp_mpi_cause_of(m);
+  const cause *why = zp_mpi_cause_of(m);
   for (int32_t i = 0; i < c->size; i++)
-    if (c->member[i] == cause->rank) return cause->status == ZP_E_MISMATCH;
+    if (c->member[i] == why->rank) return why->status == ZP_E_MISMATCH;
   return 0;
 }
 

@@ -47,7 +47,7 @@ static float *trained(int offload)
   bad = bad || zp_engine_create(&e, &o, &err);
   for (int s = 0; !bad && s < STEPS; s++) {
     for (int64_t i = 0; i < N; i++) grad[i] = (float)((i * 7 + s) % 23 - 11) / 64;
-    bad = zp_engine_grad_ready(e, 1, 0, grad, N, ZP_F32, NULL) ||
+    bad = zp_engine_grad_ready(e, 1, 0, grad, SMALL, ZP_F32, NULL) ||
           zp_engine_grad_ready(e, 0, 0, grad, N, ZP_F32, NULL) || zp_engine_step(e, NULL);
   }
   if (!bad) memcpy(end, zp_engine_param(e, 0), N * sizeof *end);

@@ -25,6 +25,7 @@ DRIVERS = os.path.join(BUILD, "tests", "drivers")
 PEAK = os.path.join(DRIVERS, "cli", "peak_driver")
 SLACK = 1 << 20  # bytes; pages of libraries and of glibc's heap differ by some 100 KiB
 N = 160  # 9 N KiB = 1 MiB + 416 KiB
+TIMED = 64  # bytes of a zp_timed_op and a zp_member
 STEP = 56  # bytes of a zp_step_result, kept for the report at the end
 RECIPE = "dp=2,list=5@0.0+7@0.1"
 TRAIN = (
@@ -184,11 +185,13 @@ CASES = [
         prepare=traces,
         per=1000,
     ),
+    # a timed operation and a member of a set for each record
     Case(
         "trace_view",
         3000,
         lambda n, folder: [ZP, "trace", "view", f"{folder}/run", "--out", f"{folder}/run.json"],
         prepare=traces,
+        kept=TIMED,
         per=100,
     ),
     Case("cases", N, lambda n, folder: [ZP, "cases"], input=lambda n, f: f"{RECIPE}\n" * n),

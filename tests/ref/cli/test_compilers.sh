@@ -1,6 +1,7 @@
 # gcc and clang, wide vectors and plain code (what a CPU without AVX runs) give the same bits:
 # losses, norms, parameters, masters, moments. spec: NUM-2, OPT-3
 # inputs: Makefile cuda/*.mk cuda/*/*.mk conformance/recorder/*.mk tests/lint/lint.mk
+# inputs: tests/ref/*.mk tests/ref/*/*.mk
 # inputs: cuda/kernels/nvcc.sh CLAIMS.md LICENSE proofs/pack.sh build/zeroproof
 # inputs: tests/fixtures/lib.sh
 # inputs: ref spec conformance/cases conformance/adapters/zeroproof

@@ -1,5 +1,6 @@
 # What make makes: a program is whole whenever it is called, and nothing is made twice.
 # inputs: Makefile cuda/*.mk cuda/*/*.mk conformance/recorder/*.mk tests/lint/lint.mk
+# inputs: tests/ref/*.mk tests/ref/*/*.mk
 # inputs: cuda/kernels/nvcc.sh CLAIMS.md proofs/pack.sh tests/fixtures/lib.sh ref spec
 # inputs: cuda/host_optimizer cuda/kernels cuda/simdev tests/bench/bench_adamw.c
 . tests/fixtures/lib.sh

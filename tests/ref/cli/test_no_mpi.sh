@@ -1,5 +1,6 @@
 # `make MPI=0` needs no Open MPI, and the program says what it lacks.
 # inputs: Makefile cuda/*.mk cuda/*/*.mk conformance/recorder/*.mk tests/lint/lint.mk
+# inputs: tests/ref/*.mk tests/ref/*/*.mk
 # inputs: cuda/kernels/nvcc.sh CLAIMS.md LICENSE proofs/pack.sh
 # inputs: tests/fixtures/lib.sh
 # inputs: ref spec conformance/cases conformance/adapters/zeroproof
