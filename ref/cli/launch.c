@@ -16,6 +16,7 @@
 #include "../comm/job/roster.h"
 #include "../comm/mpi/comm_mpi.h"
 #include "commands.h"
+#include "elastic.h"
 #include "launch.h"
 #include "options.h"
 
@@ -256,10 +257,27 @@ static void print_end(const launch_args *l, const zp_roster_result *r, int code)
             (int)l->processes, code);
 }
 
+/* The host of each rank as mpirun places them, [processes], of names in h; NULL, also as an
+ * element: not known. */
+static const char **places(const launch_args *l, zp_hosts *h)
+{
+  char why[512];
+  int32_t rank = 0;
+  if (h == NULL || l->hosts == NULL || l->words != NULL) return NULL;
+  if (zp_hosts_read(h, l->hosts, why, sizeof why) != 0) return NULL; /* mpirun knows more words */
+  const char **host = calloc((size_t)l->processes, sizeof *host);
+  for (int32_t i = 0; host != NULL && i < h->n; i++)
+    for (int64_t k = 0; k < h->at[i].slots && rank < l->processes; k++)
+      host[rank++] = h->at[i].name;
+  return host;
+}
+
 /* Runs the job; its exit code. */
 static int launch(launch_args *l)
 {
   zp_roster_result r = {0};
+  zp_hosts *hosts = l->hosts ? calloc(1, sizeof *hosts) : NULL;
+  const char **host = places(l, hosts);
   setenv(ZP_ROSTER_LOG_VARIABLE, "", 0); /* mpirun warns of a variable that is not set */
   if (l->deadline) setenv(ZP_MPI_DEADLINE_VARIABLE, l->deadline, 1);
   else setenv(ZP_MPI_DEADLINE_VARIABLE, "30", 0);
@@ -267,7 +285,7 @@ static int launch(launch_args *l)
                                 : l->words ? ZP_ROSTER_UNKNOWN
                                            : ZP_ROSTER_HERE_ONLY;
   char **argv = launch_argv(l);
-  const int lost = !argv || zp_roster_run(argv, l->processes, reach, END_S, &r);
+  const int lost = !argv || zp_roster_run(argv, l->processes, reach, host, END_S, &r);
   report(&r);
   int code = lost ? ZP_EXIT_ENVIRONMENT : launch_exit(r.status, !r.cancelled && r.began);
   if (lost) fprintf(stderr, "zeroproof launch: cannot start a process: %s\n", strerror(errno));
@@ -278,6 +296,8 @@ static int launch(launch_args *l)
     if (code == ZP_EXIT_GOOD) code = ZP_EXIT_ENVIRONMENT;
   }
   free(argv);
+  free(host);
+  free(hosts);
   return code;
 }
 

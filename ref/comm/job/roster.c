@@ -239,8 +239,8 @@ static void conclude(const zp_roster *r, zp_roster_result *out)
   zp_roster_explain(r, code > 128 && code <= 128 + SIGRTMAX ? code - 128 : 0, out);
 }
 
-int zp_roster_run(char *const argv[], int32_t world, zp_roster_reach reach, double patience_s,
-                  zp_roster_result *out)
+int zp_roster_run(char *const argv[], int32_t world, zp_roster_reach reach, const char *const *host,
+                  double patience_s, zp_roster_result *out)
 {
   zp_roster r = {
       .world = world, .n = FIXED, .cap = 2 * world + 16, .reach = reach, .output.from = -1};
@@ -257,7 +257,11 @@ int zp_roster_run(char *const argv[], int32_t world, zp_roster_reach reach, doub
   r.poll = calloc((size_t)r.cap, sizeof *r.poll);
   r.connection = calloc((size_t)r.cap, sizeof *r.connection);
   r.rank = calloc((size_t)world, sizeof *r.rank);
-  for (int32_t i = 0; r.rank != NULL && i < world; i++) r.rank[i].fd = -1;
+  for (int32_t i = 0; r.rank != NULL && i < world; i++) {
+    r.rank[i].fd = -1;
+    if (host != NULL && host[i] != NULL)
+      snprintf(r.rank[i].host, sizeof r.rank[i].host, "%s", host[i]);
+  }
   const int listener = r.rank != NULL && r.connection != NULL ? zp_roster_listen(&r) : -1;
   if (listener < 0) {
     free(r.rank);

@@ -55,8 +55,10 @@ typedef struct zp_roster_result {
  * for it. SIGTERM, SIGINT and SIGHUP are passed on as SIGTERM (except SIGINT from a terminal, which
  * argv's process receives as well). patience_s after that, or after all ranks have ended, it
  * receives SIGKILL; a third of that if a rank has failed on several hosts. If this process ends,
- * the command receives SIGTERM. Returns 0, or -1 with errno if the command could not be started. */
-int zp_roster_run(char *const argv[], int32_t world, zp_roster_reach reach, double patience_s,
-                  zp_roster_result *result);
+ * the command receives SIGTERM. host: [world] where argv places each rank, for one that is stopped
+ * before it reports its host; NULL, and so may be any element: not known. Returns 0, or -1 with
+ * errno if the command could not be started. */
+int zp_roster_run(char *const argv[], int32_t world, zp_roster_reach reach, const char *const *host,
+                  double patience_s, zp_roster_result *result);
 
 #endif

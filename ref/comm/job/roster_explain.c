@@ -35,7 +35,7 @@ static void put_rank(const zp_roster *r, int32_t k, zp_roster_result *out)
 {
   const zp_roster_entry *e = &r->rank[k];
   put(out, "rank %d", (int)k);
-  if (r->reach == ZP_ROSTER_HOSTS && e->pid != 0) put(out, " on %s", e->host);
+  if (r->reach == ZP_ROSTER_HOSTS && *e->host) put(out, " on %s", e->host);
   if (e->pid == 0) put(out, " (it had not reported yet)");
   else put(out, " (pid %ld)", (long)e->pid);
 }
@@ -71,22 +71,28 @@ static void find_ended(const zp_roster *r, int number, zp_roster_result *out)
 
 /* ---- Several hosts --------------------------------------------------------------------------- */
 
-/* "ranks 2, 3 on host-b and rank 5 on host-c": those that `is` chooses, in order. How many. */
+/* The host of a rank in words. */
+static const char *its_host(const zp_roster_entry *e)
+{
+  return *e->host ? e->host : "an unknown host";
+}
+
+/* "ranks 2, 3 on host-b, rank 5 on host-c": those that `is` chooses, in order. How many. */
 static int32_t put_chosen(const zp_roster *r, int (*is)(const zp_roster_entry *),
                           zp_roster_result *out)
 {
-  int32_t n = 0;
-  const char *host = "";
-  for (int32_t k = 0; k < r->world; k++) {
-    const zp_roster_entry *e = &r->rank[k];
-    if (!is(e) || n++ >= SHOWN) continue;
-    const char *its = e->pid != 0 ? e->host : "an unknown host";
-    if (n == 1) put(out, "rank %d", (int)k);
-    else if (strcmp(host, its) == 0) put(out, ", %d", (int)k);
-    else put(out, " on %s, rank %d", host, (int)k);
-    host = its;
+  int32_t chosen[SHOWN], n = 0;
+  for (int32_t k = 0; k < r->world; k++)
+    if (is(&r->rank[k]) && n++ < SHOWN) chosen[n - 1] = k;
+  const int32_t shown = n < SHOWN ? n : SHOWN;
+  for (int32_t i = 0, next; i < shown; i = next) {
+    const char *host = its_host(&r->rank[chosen[i]]);
+    for (next = i + 1; next < shown; next++)
+      if (strcmp(host, its_host(&r->rank[chosen[next]])) != 0) break;
+    put(out, "%srank%s %d", i > 0 ? ", " : "", next > i + 1 ? "s" : "", (int)chosen[i]);
+    for (int32_t k = i + 1; k < next; k++) put(out, ", %d", (int)chosen[k]);
+    put(out, " on %s", host);
   }
-  if (n > 0) put(out, " on %s", host);
   if (n > SHOWN) put(out, " and %d more", (int)(n - SHOWN));
   return n;
 }

@@ -27,8 +27,8 @@ typedef struct zp_roster_entry {
   int32_t joined, leaves, fd; /* fd: its connection since HERE, else -1 */
   int32_t failed, lost;       /* it left with an error; its connection has timed out */
   int32_t culprit;            /* of its error, -1: unknown */
-  char host[ZP_ROSTER_HOST];
-  char *why; /* owned; NULL: none */
+  char host[ZP_ROSTER_HOST];  /* until it reports: where it was placed, or "" */
+  char *why;                  /* owned; NULL: none */
 } zp_roster_entry;
 
 /* A connection: what it has sent of a record. limit: when a first record is due; 0: it has come. */

@@ -113,7 +113,7 @@ static void send_notice(zp_mpi *m, int32_t roll, const char *where)
 {
   m->notified = 1;
   m->sent.roll = roll;
-  snprintf(m->sent.position, sizeof m->sent.position, "%s", where);
+  snprintf(m->sent.position, sizeof m->sent.position, "%.*s", POSITION - 1, where);
   for (int32_t i = 0; i < m->size; i++) {
     m->sending[i] = MPI_REQUEST_NULL;
     if (i == m->rank) continue;
