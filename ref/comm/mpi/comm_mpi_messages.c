@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { NAP_NS = 50000 };
+/* A rank that has waited for some half a second leaves the cores to others. */
+enum { NAP_NS = 50000, LONG_NAP_NS = 1000000, LONG_POLLS = 5000 };
 
 void zp_mpi_rest(int32_t *idle)
 {
-  const struct timespec nap = {0, NAP_NS};
+  const struct timespec nap = {0, *idle < LONG_POLLS ? NAP_NS : LONG_NAP_NS};
   if ((*idle)++ < ZP_MPI_SPINS) sched_yield();
   else nanosleep(&nap, NULL);
 }
