@@ -37,9 +37,13 @@ int zp_api_mpi_rank(const char *folder, const char *text, const char *fault)
   char why[256];
   zp_case_init(&c);
   if (zp_case_parse(&c, text, why, sizeof why) || zp_job_read(&job, &err)) return 2;
-  const zp_rank_run_options o = {
-      &c,     job.rank,   NULL,
-      folder, DEADLINE_S, job.rank == 0 ? (zp_rank_fault)atoi(fault) : ZP_RANK_FAULT_NONE};
+  const zp_rank_run_options o = {&c,
+                                 job.rank,
+                                 NULL,
+                                 folder,
+                                 DEADLINE_S,
+                                 job.rank == 0 ? (zp_rank_fault)atoi(fault) : ZP_RANK_FAULT_NONE,
+                                 zp_host_device};
   const int failed = zp_rank_run(&o, &found);
   if (write_found(folder, job.rank, &found)) return 3;
   if (failed || found.left) _exit(failed); /* MPI cannot be ended: engine.h */

@@ -6,81 +6,104 @@
 
 #include "rank_state.h"
 
-enum { DRAW_ORDER = 1000, DRAW_PLACE = 2000, DRAW_REFUSED = 3000, DRAW_WAIT = 4000 };
-
-static int32_t dtype_of(const zp_rank_job *r, int32_t j)
-{
-  return r->hyper.fp32_gradients ? ZP_F32 : zp_entry_dtype(&r->c->cfg, j);
-}
+enum { DRAW_ORDER = 1000, DRAW_LENT = 2000, DRAW_REFUSED = 3000 };
+enum { DRAW_GRAD = 8000, DRAW_GRAD_LATE = 9000, LATE = 12 };
 
 /* ---- Gradients ------------------------------------------------------------------------------- */
 
-/* From memory that the engine lends, or from the caller's own, which may be overwritten at once. */
-static int announce(zp_rank_job *r, int32_t j, int64_t mb, void *stream)
+/* Memory that the engine lends for the gradient, or NULL. *sums: it has the sum of the micro-batches
+ * before. */
+static void *lend(zp_rank_job *r, int32_t j, int64_t mb, void *stream, int32_t *sums)
 {
-  const int64_t n = r->c->params[j].numel;
-  const size_t bytes = (size_t)(n * zp_dtype_bytes(dtype_of(r, j)));
-  void *at = n > 0 ? r->grad[j] : NULL;
-  if (at && r->fault == ZP_RANK_FAULT_BIT) *(uint8_t *)at ^= 4;
-  if (!r->used[j]) return zp_engine_grad_unused(r->e, j, mb);
-  if (zp_rank_draw(r, r->o->rank, DRAW_PLACE + mb, j, 3) == 0) {
-    void *lent = zp_engine_grad_buffer(r->e, j, mb, stream);
-    if (lent) at = memcpy(lent, r->grad[j], bytes);
-  }
-  const int status = zp_engine_grad_ready(r->e, j, mb, at, n, dtype_of(r, j), stream);
-  memset(r->grad[j], 0xff, bytes);
-  return status;
+  *sums = mb > 0 && r->c->cfg.stage < 2;
+  if (zp_rank_draw(r, r->o->rank, DRAW_LENT + mb, j, 3) != 0) return NULL;
+  return zp_engine_grad_buffer(r->e, j, mb, stream);
 }
 
-static int misuse(zp_rank_job *r, int32_t j, int64_t mb, void *stream)
+/* Queues the operations that write a gradient at `at`. */
+static int write_gradient(zp_rank_job *r, int32_t j, int64_t mb, void *at, int32_t adds,
+                          void *stream)
+{
+  const zp_rank_device *d = &r->o->device;
+  const int64_t n = r->c->params[j].numel, which = (r->step * ZP_CASE_PARAMS + j) * 64 + mb;
+  const size_t bytes = zp_rank_grad_bytes(r, j);
+  int32_t late = zp_rank_draw(r, r->o->rank, DRAW_GRAD_LATE, which, LATE);
+  int failed = 0;
+  if (adds) return d->add(d->ctx, at, zp_rank_made(r, j, mb), n, stream);
+  for (late = d->asynchronous ? late : 0; late > 0 && !failed; late--)
+    failed = d->fill(d->ctx, at, bytes, stream);
+  return failed ? failed : d->copy(d->ctx, at, zp_rank_made(r, j, mb), bytes, stream);
+}
+
+/* From memory that the engine lends, or from the caller's own, which is overwritten at once. */
+static int announce(zp_rank_job *r, int32_t j, int64_t mb)
+{
+  const zp_rank_device *d = &r->o->device;
+  const int64_t n = r->c->params[j].numel, which = r->step * r->c->cfg.micro_batches + mb;
+  const int32_t k = zp_rank_stream(r, DRAW_GRAD + j, which);
+  const size_t bytes = zp_rank_grad_bytes(r, j);
+  void *stream = r->memory.stream[k], *own = r->memory.grad[j][k], *lent;
+  int32_t sums;
+  int status = 0;
+  if (!r->used[j]) return zp_engine_grad_unused(r->e, j, mb);
+  if (n > 0 && r->fault == ZP_RANK_FAULT_BIT) *(uint8_t *)zp_rank_made(r, j, mb) ^= 4;
+  lent = lend(r, j, mb, stream, &sums);
+  if (n > 0) status = write_gradient(r, j, mb, lent ? lent : own, lent && sums, stream);
+  if (!status)
+    status = zp_engine_grad_ready(r->e, j, mb,
+                                  lent    ? lent
+                                  : n > 0 ? own
+                                          : NULL,
+                                  n, zp_rank_grad_dtype(r, j), stream);
+  if (status || lent || n == 0) return status;
+  return d->fill(d->ctx, own, bytes, stream);
+}
+
+static int misuse(zp_rank_job *r, int32_t j, int64_t mb)
 {
   const int64_t n = r->c->params[j].numel;
-  const int32_t dtype = dtype_of(r, j);
+  const int32_t dtype = zp_rank_grad_dtype(r, j);
+  const void *grad = r->memory.grad[j][0];
+  void *stream = r->memory.stream[0];
   switch (r->misuse) {
-  case ZP_MISUSE_DTYPE:
-    return zp_engine_grad_ready(r->e, j, mb, r->grad[j], n, (dtype + 1) % 3, stream);
-  case ZP_MISUSE_SHORT: return zp_engine_grad_ready(r->e, j, mb, r->grad[j], n - 1, dtype, stream);
-  case ZP_MISUSE_LONG: return zp_engine_grad_ready(r->e, j, mb, r->grad[j], n + 1, dtype, stream);
+  case ZP_MISUSE_DTYPE: return zp_engine_grad_ready(r->e, j, mb, grad, n, (dtype + 1) % 3, stream);
+  case ZP_MISUSE_SHORT: return zp_engine_grad_ready(r->e, j, mb, grad, n - 1, dtype, stream);
+  case ZP_MISUSE_LONG: return zp_engine_grad_ready(r->e, j, mb, grad, n + 1, dtype, stream);
   case ZP_MISUSE_NULL: return zp_engine_grad_ready(r->e, j, mb, NULL, n > 0 ? n : 1, dtype, stream);
   case ZP_MISUSE_ENTRY:
-    return zp_engine_grad_ready(r->e, r->c->cfg.n_params, mb, r->grad[j], n, dtype, stream);
-  case ZP_MISUSE_AHEAD: return zp_engine_grad_ready(r->e, j, mb + 1, r->grad[j], n, dtype, stream);
+    return zp_engine_grad_ready(r->e, r->c->cfg.n_params, mb, grad, n, dtype, stream);
+  case ZP_MISUSE_AHEAD: return zp_engine_grad_ready(r->e, j, mb + 1, grad, n, dtype, stream);
   case ZP_MISUSE_TWICE: {
-    const int status = announce(r, j, mb, stream);
+    const int status = announce(r, j, mb);
     return status ? status : zp_engine_grad_unused(r->e, j, mb);
   }
   default: return ZP_OK; /* it is missing */
   }
 }
 
-int zp_rank_announce(zp_rank_job *r, int64_t mb, void *stream)
+/* Puts the entries into another order. */
+static void shuffle(zp_rank_job *r, int64_t mb)
 {
-  int status = 0;
-  for (int32_t i = 0; i < r->n_order; i++) {
+  for (int32_t i = 0; i < r->n_order && !r->in_order; i++) {
     const int32_t k =
         zp_rank_draw(r, r->o->rank, DRAW_ORDER + mb, r->step * ZP_CASE_PARAMS + i, r->n_order);
     const int32_t x = r->order[i];
     r->order[i] = r->order[k];
     r->order[k] = x;
   }
-  const int wrong = r->misuse && r->step == r->c->steps - 1 && mb == r->c->cfg.micro_batches - 1;
-  for (int32_t i = 0; i < r->n_order - wrong && !status; i++)
-    status = announce(r, r->order[i], mb, stream);
-  if (status || !wrong) return status;
-  if (r->fault == ZP_RANK_FAULT_WRONG) return announce(r, r->order[r->n_order - 1], mb, stream);
-  r->misused = misuse(r, r->order[r->n_order - 1], mb, stream);
-  return 0; /* the step has to fail */
 }
 
-int zp_rank_wait(zp_rank_job *r, void *stream)
+int zp_rank_announce(zp_rank_job *r, int64_t mb)
 {
   int status = 0;
-  if (!r->partial) return 0;
-  if (zp_rank_draw(r, r->o->rank, DRAW_WAIT, r->step, 2) == 0)
-    return zp_engine_wait_params(r->e, NULL, -1, stream);
-  for (int32_t j = r->c->cfg.n_params - 1; j >= 0 && !status; j--)
-    if (r->c->params[j].stage == r->ref->at.pp) status = zp_engine_wait_param(r->e, j, stream);
-  return status;
+  const int wrong = r->misuse && r->step == r->c->steps - 1 && mb == r->c->cfg.micro_batches - 1;
+  shuffle(r, mb);
+  for (int32_t i = 0; i < r->n_order - wrong && !status; i++) status = announce(r, r->order[i], mb);
+  if (status || !wrong) return status;
+  r->wrong_entry = r->order[r->n_order - 1];
+  if (r->fault == ZP_RANK_FAULT_WRONG) return announce(r, r->wrong_entry, mb);
+  r->misused = misuse(r, r->wrong_entry, mb);
+  return 0; /* the step has to fail */
 }
 
 /* ---- Calls that are refused ------------------------------------------------------------------ */

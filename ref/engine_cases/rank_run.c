@@ -7,54 +7,7 @@
 
 #include "rank_state.h"
 
-enum { DRAW_OPTION = 10, DRAW_SAVE = 30, DRAW_EARLY = 40 };
-
-/* ---- The model ------------------------------------------------------------------------------- */
-
-static zp_mb at_mb(const zp_rank_job *r, const zp_engine_call *c)
-{
-  return (zp_mb){c->step, c->mb, r->ref->scaler.log2_scale};
-}
-
-static const zp_message none;
-
-static int forward(void *ctx, const zp_engine_call *c)
-{
-  zp_rank_job *r = ctx;
-  float loss = 0;
-  if (c->mb == 0 && zp_rank_wait(r, c->stream)) return -1;
-  if (r->work.forward(r->inst, at_mb(r, c), c->slot, c->in ? c->in : &none, c->out ? c->out : &none,
-                      &loss))
-    return -2;
-  if (c->loss && r->ref->at.pp == r->c->cfg.pp - 1) *c->loss = loss;
-  return 0;
-}
-
-static void keep(void *ctx, int32_t param, const void *grad)
-{
-  zp_rank_job *r = ctx;
-  const int32_t dtype = r->hyper.fp32_gradients ? ZP_F32 : zp_entry_dtype(&r->c->cfg, param);
-  r->used[param] = 1;
-  memcpy(r->grad[param], grad, (size_t)(r->c->params[param].numel * zp_dtype_bytes(dtype)));
-}
-
-static int backward(void *ctx, const zp_engine_call *c)
-{
-  zp_rank_job *r = ctx;
-  const zp_sink sink = {r, keep};
-  memset(r->used, 0, sizeof r->used);
-  if (r->work.backward(r->inst, at_mb(r, c), c->slot, c->in ? c->in : &none,
-                       c->out ? c->out : &none, sink))
-    return -2;
-  return zp_rank_announce(r, c->mb, c->stream);
-}
-
-static int shape(void *ctx, int64_t step, int64_t mb, zp_message *out)
-{
-  zp_rank_job *r = ctx;
-  r->work.shape(r->work.ctx, &r->c->cfg, r->ref->at.pp, r->ref->at.dp, (zp_mb){step, mb, 0}, out);
-  return 0;
-}
+enum { DRAW_OPTION = 10, DRAW_SAVE = 30, DRAW_EARLY = 40, DRAW_COMPARE = 41 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
@@ -76,10 +29,14 @@ static int open_reference(zp_rank_job *r)
     if (p->numel > most) most = p->numel;
     if (p->stage != r->ref->at.pp) continue;
     r->first[j] = malloc(n + 1);
-    r->grad[j] = malloc((size_t)p->numel * sizeof(float) + 1);
-    if (!r->first[j] || !r->grad[j]) return -1;
+    if (!r->first[j]) return -1;
     memcpy(r->first[j], r->ref->all_params[j], n);
     if (!p->frozen) r->order[r->n_order++] = j;
+  }
+  for (int32_t i = 0; i < r->n_order / 2; i++) { /* backward order */
+    const int32_t x = r->order[i];
+    r->order[i] = r->order[r->n_order - 1 - i];
+    r->order[r->n_order - 1 - i] = x;
   }
   r->read = malloc((size_t)most * sizeof *r->read);
   if (!r->read) return -1;
@@ -88,11 +45,38 @@ static int open_reference(zp_rank_job *r)
   return zp_sim_run(r->sim, ZP_PHASE_INIT, &r->err);
 }
 
+/* What partial_gather requires of entries on a device. */
+static int aligned(const zp_rank_job *r)
+{
+  const int32_t precision = r->c->cfg.precision;
+  const int64_t align = zp_entry_align(r->hyper.entry_align, precision);
+  return !r->o->device.asynchronous || align * zp_dtype_bytes(precision) % ZP_VIEW_BYTES == 0;
+}
+
+/* The most bytes of a message, as zp_engine_options.message_bytes counts them. */
+static int64_t message_bytes(const zp_rank_job *r)
+{
+  const zp_config *cfg = &r->c->cfg;
+  int64_t most = 0;
+  for (int32_t s = 0; s < cfg->pp - 1; s++)
+    for (int64_t i = 0; i < r->c->steps * cfg->micro_batches; i++) {
+      const zp_mb at = {i / cfg->micro_batches, i % cfg->micro_batches, 0};
+      int64_t bytes = 0;
+      zp_message m = {0};
+      r->work.shape(r->work.ctx, cfg, s, r->ref->at.dp, at, &m);
+      for (int32_t k = 0; k < m.n; k++) bytes += (zp_tensor_bytes(&m.t[k]) + 255) / 256 * 256;
+      if (bytes > most) most = bytes;
+    }
+  return most;
+}
+
 static void choose(zp_rank_job *r)
 {
   const zp_config *cfg = &r->c->cfg;
   r->callbacks = cfg->pp > 1 || zp_rank_draw(r, -1, DRAW_OPTION, 0, 2);
-  r->partial = cfg->stage > 0 && zp_rank_draw(r, -1, DRAW_OPTION, 1, 2);
+  r->partial = cfg->stage > 0 && zp_rank_draw(r, -1, DRAW_OPTION, 1, 2) && aligned(r);
+  r->offload = r->o->device.offloads && zp_rank_draw(r, -1, DRAW_OPTION, 3, 4) == 0;
+  r->in_order = zp_rank_draw(r, r->o->rank, DRAW_OPTION, 4, 4) == 0;
   r->gradual = !r->callbacks && zp_rank_draw(r, -1, DRAW_OPTION, 2, 2);
   if (zp_rank_ends_wrongly(r->c) &&
       zp_rank_draw(r, -1, ZP_DRAW_MISUSE, 1, zp_world(cfg)) == r->o->rank && r->n_order > 0)
@@ -115,8 +99,9 @@ static int create(zp_rank_job *r)
     o.exchange = zp_job_exchange;
   }
   o.ctx = r;
-  if (r->callbacks) o.forward = forward, o.backward = backward;
-  if (r->callbacks && cfg->dynamic_shapes) o.shape = shape;
+  if (r->callbacks) o.forward = zp_rank_forward, o.backward = zp_rank_backward;
+  if (r->callbacks && cfg->dynamic_shapes) o.shape = zp_rank_shape;
+  if (o.shape) o.message_bytes = message_bytes(r);
   if (at.pp > 0 && !o.shape)
     r->work.shape(r->work.ctx, cfg, at.pp - 1, at.dp, (zp_mb){0, 0, 0}, &o.in);
   if (at.pp < cfg->pp - 1 && !o.shape)
@@ -124,24 +109,26 @@ static int create(zp_rank_job *r)
   o.ordered = cfg->reduce == ZP_ORDERED;
   o.partial_gather = r->partial;
   o.gradual = r->gradual;
+  o.offload = r->offload;
+  o.early_bytes = r->in_order ? 0 : -1;
   o.deadline_s = r->o->deadline_s;
-  return zp_engine_create(&r->e, &o, &r->err);
+  return r->o->device.create(r->o->device.ctx, &r->e, &o, &r->err);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-/* The caller's own loop. */
+/* The caller's own loop: its streams are joined to the first one, which ends the step. */
 static int own_window(zp_rank_job *r)
 {
-  for (int64_t mb = 0; mb < r->c->cfg.micro_batches; mb++) {
-    float loss = 0;
-    const zp_engine_call c = {.step = r->step, .mb = mb, .loss = &loss};
-    int status = forward(r, &c);
-    if (!status) status = zp_engine_loss(r->e, mb, &loss, NULL);
-    if (!status) status = backward(r, &c);
-    if (status) return status;
+  void *main = r->memory.stream[0];
+  int status = zp_rank_fork(r, main);
+  for (int64_t mb = 0; mb < r->c->cfg.micro_batches && !status; mb++) {
+    const zp_engine_call c = {.step = r->step, .mb = mb, .stream = main};
+    status = zp_rank_forward(r, &c);
+    if (!status) status = zp_rank_loss(r, mb);
+    if (!status) status = zp_rank_backward(r, &c);
   }
-  return 0;
+  return status ? status : zp_rank_join(r, main);
 }
 
 static int step(zp_rank_job *r)
@@ -157,7 +144,7 @@ static int step(zp_rank_job *r)
   if (r->c->rates || zp_rank_draw(r, -1, DRAW_EARLY, r->step, 2))
     status = zp_engine_set_hyper(r->e, hyper);
   if (!status && !r->callbacks) status = own_window(r);
-  return status ? status : zp_engine_step(r->e, NULL);
+  return status ? status : zp_engine_step(r->e, r->memory.stream[0]);
 }
 
 /* Overwrites masters and moments, which the load has to restore. */
@@ -216,7 +203,24 @@ static int save_and_load(zp_rank_job *r)
   if (zp_engine_save(r->e, r->o->folder))
     return zp_rank_found(r, "CKPT-1", "zp_engine_save: %s", zp_engine_why(r->e)->text);
   if (what == 2) return 0;
-  return load(r, what == 4 && (r->o->transport || zp_world(&r->c->cfg) == 1));
+  return load(r, what == 4 && (r->o->device.can_create_again || zp_world(&r->c->cfg) == 1));
+}
+
+/* The parameters that the step has read. */
+static void remember_params(zp_rank_job *r)
+{
+  for (int32_t j = 0; j < r->c->cfg.n_params; j++) {
+    const size_t bytes = zp_rank_param_bytes(r, j);
+    char *before = r->memory.before[j];
+    if (before) memcpy(before + (size_t)r->step * bytes, r->ref->all_params[j], bytes);
+  }
+}
+
+/* Some steps are not waited for: the next one is queued beside them. */
+static int is_compared(const zp_rank_job *r)
+{
+  return !r->o->device.asynchronous || r->step >= r->c->steps - 2 ||
+         zp_rank_draw(r, r->o->rank, DRAW_COMPARE, r->step, 3) != 0;
 }
 
 static int train(zp_rank_job *r)
@@ -229,11 +233,45 @@ static int train(zp_rank_job *r)
     if (ends && last && (status || r->misuse)) return zp_rank_compare_ended(r, status);
     if (status)
       return zp_rank_found(r, "STEP-2", "the step failed: %.700s", zp_engine_why(r->e)->text);
+    remember_params(r);
     if (zp_sim_run(r->sim, ZP_PHASE_STEP, &r->err))
       return zp_rank_found(r, "STEP-2", "the simulation failed: %.700s", r->err.text);
-    if (zp_rank_compare(r) || (!last && save_and_load(r))) return 1;
+    r->skipped |= r->ref->result.skipped;
+    if (is_compared(r) && zp_rank_compare(r)) return 1;
+    if (!last && save_and_load(r)) return 1;
   }
   return 0;
+}
+
+static int not_opened(zp_rank_job *r, const char *what)
+{
+  snprintf(r->found->clause, sizeof r->found->clause, "STEP-1");
+  snprintf(r->found->text, sizeof r->found->text, "rank %d: %s could not be opened: %.700s",
+           (int)r->o->rank, what, r->err.text);
+  return 1;
+}
+
+/* The rank's own streams end before the engine. */
+static int finish(zp_rank_job *r)
+{
+  const zp_rank_device *d = &r->o->device;
+  int status = 0;
+  r->found->step = r->step;
+  for (int32_t k = 0; k < r->memory.streams; k++) status |= d->wait(d->ctx, r->memory.stream[k]);
+  if (status) (void)zp_rank_found(r, "STEP-2", "the rank's streams did not end");
+  status = zp_engine_destroy(r->e, &r->err);
+  r->e = NULL;
+  if (!r->found->left && status)
+    (void)zp_rank_found(r, "STEP-5", "zp_engine_destroy: %.700s", r->err.text);
+  const int failed = r->found->clause[0] != 0;
+  if (status) return failed; /* the engine may still read what the rank has: the process leaves */
+  if (r->inst) r->work.close(r->inst);
+  zp_sim_close(r->sim);
+  zp_rank_memory_close(r);
+  for (int32_t j = 0; j < ZP_CASE_PARAMS; j++) free(r->first[j]);
+  free(r->read);
+  free(r);
+  return failed;
 }
 
 int zp_rank_run(const zp_rank_run_options *o, zp_rank_run_found *found)
@@ -250,28 +288,15 @@ int zp_rank_run(const zp_rank_run_options *o, zp_rank_run_found *found)
   r->fault = o->fault;
   r->c = o->c;
   r->found = found;
-  failed = open_reference(r);
-  if (failed) {
-    snprintf(found->clause, sizeof found->clause, "STEP-1");
-    snprintf(found->text, sizeof found->text, "the simulation could not be opened: %.700s",
-             r->err.text);
-  } else {
+  if (open_reference(r)) failed = not_opened(r, "the simulation");
+  else {
     choose(r);
-    failed =
-        create(r) ? zp_rank_found(r, "STEP-10", "zp_engine_create: %.700s", r->err.text) : train(r);
+    if (zp_rank_memory_open(r)) failed = not_opened(r, "memory or streams");
+    else if (create(r))
+      failed = zp_rank_found(r, "STEP-10", "zp_engine_create: %.700s", r->err.text);
+    else failed = train(r);
   }
   if (failed && !found->clause[0]) failed = 0; /* ended by another rank's wrong call */
   if (failed) return 1; /* other ranks may wait for this one, which leaves as it is */
-  found->step = r->step;
-  const int status = zp_engine_destroy(r->e, &r->err);
-  if (!found->left && status)
-    (void)zp_rank_found(r, "STEP-5", "zp_engine_destroy: %.700s", r->err.text);
-  failed = found->clause[0] != 0;
-  if (status) return failed; /* the engine may still read what the rank has: the process leaves */
-  if (r->inst) r->work.close(r->inst);
-  zp_sim_close(r->sim);
-  for (int32_t j = 0; j < ZP_CASE_PARAMS; j++) free(r->first[j]), free(r->grad[j]);
-  free(r->read);
-  free(r);
-  return failed;
+  return finish(r);
 }

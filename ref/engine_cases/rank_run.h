@@ -5,6 +5,7 @@
 
 #include "../comm/transport.h"
 #include "../verify/case.h"
+#include "rank_device.h"
 
 enum { ZP_RANK_RUN_TEXT = 1024 };
 
@@ -25,6 +26,7 @@ typedef struct zp_rank_run_options {
   const char *folder;            /* for checkpoints, the same for all ranks */
   double deadline_s;
   zp_rank_fault fault;
+  zp_rank_device device;
 } zp_rank_run_options;
 
 /* What a rank has found. clause: of spec/, empty if nothing. */

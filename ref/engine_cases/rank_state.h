@@ -21,6 +21,33 @@ typedef enum zp_misuse {
   ZP_MISUSES
 } zp_misuse;
 
+/* A message of the engine's, and its copy in host memory. */
+typedef struct zp_rank_message {
+  zp_message there, here;
+} zp_rank_message;
+
+/* Streams, and what work on them reads and writes. Streams are numbered: the rank's own, and after
+ * them, in callbacks, the engine's. */
+typedef struct zp_rank_memory {
+  int32_t streams;                   /* of the rank's own */
+  void *stream[ZP_RANK_STREAMS + 1]; /* [streams]: the engine's, while a callback runs */
+  void *grad[ZP_CASE_PARAMS][ZP_RANK_STREAMS + 1]; /* where a gradient is announced, by stream */
+  float *loss[ZP_RANK_STREAMS + 1];                /* likewise */
+  /* in host memory, for all steps: [steps * M] of each */
+  char *made[ZP_CASE_PARAMS]; /* gradients that backward made */
+  float *losses;
+  char *seen[ZP_CASE_PARAMS];   /* [steps]: the parameters that forward read */
+  char *before[ZP_CASE_PARAMS]; /* [steps]: the simulated rank's at that time */
+  int64_t compared;             /* steps whose `seen` was compared */
+  zp_rank_message *in;          /* [M]: by slot, what forward received */
+  zp_rank_message out, dout, din;
+  struct {
+    void *at;
+    int32_t on_host;
+  } * owned;
+  int64_t n_owned;
+} zp_rank_memory;
+
 typedef struct zp_rank_job {
   const zp_rank_run_options *o;
   const zp_case *c;
@@ -33,16 +60,19 @@ typedef struct zp_rank_job {
   zp_hyper hyper; /* of the step; the simulator reads it */
   zp_engine *e;
   zp_error err;
-  int64_t step;
-  int32_t callbacks, partial, gradual;
+  int64_t step, mb; /* mb: whose gradients backward makes */
+  int32_t callbacks, partial, gradual, offload;
+  int32_t in_order; /* gradients come in backward order, for which the engine keeps least room */
   zp_misuse misuse; /* of this rank, in the last step */
   zp_rank_fault fault;
-  int32_t saved;   /* 1: communications of checkpoints were issued: ledgers differ */
-  int32_t misused; /* the status of the wrong call */
-  void *first[ZP_CASE_PARAMS], *grad[ZP_CASE_PARAMS];
+  int32_t saved;                /* 1: communications of checkpoints were issued: ledgers differ */
+  int32_t skipped;              /* 1: a step was skipped */
+  int32_t misused, wrong_entry; /* the status of the wrong call, and its entry */
+  void *first[ZP_CASE_PARAMS];
   uint8_t used[ZP_CASE_PARAMS]; /* backward made a gradient */
   int32_t order[ZP_CASE_PARAMS], n_order;
   float *read;
+  zp_rank_memory memory;
 } zp_rank_job;
 
 /* A random number below n, the same for the same case and numbers; rank -1: of all ranks. */
@@ -56,11 +86,47 @@ int zp_rank_ends_wrongly(const zp_case *c);
 int zp_rank_found(zp_rank_job *r, const char *clause, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Announces the micro-batch's gradients, which are in r->grad. 0, or not 0: an engine's error. */
-int zp_rank_announce(zp_rank_job *r, int64_t mb, void *stream);
+/* ---- Memory and streams (rank_memory.c) ------------------------------------------------------ */
 
-/* Waits for the parameters, with partial_gather. 0, or a status. */
-int zp_rank_wait(zp_rank_job *r, void *stream);
+/* 0, or -1: no memory. */
+int zp_rank_memory_open(zp_rank_job *r);
+void zp_rank_memory_close(zp_rank_job *r);
+
+/* All streams of the rank wait for `main`, the stream of the step or of the callback; and `main`
+ * for them. */
+int zp_rank_fork(zp_rank_job *r, void *main);
+int zp_rank_join(zp_rank_job *r, void *main);
+
+/* The number of a stream, at random. */
+int32_t zp_rank_stream(const zp_rank_job *r, int64_t what, int64_t which);
+
+/* A dtype, and bytes of a gradient or a parameter. */
+int32_t zp_rank_grad_dtype(const zp_rank_job *r, int32_t j);
+size_t zp_rank_grad_bytes(const zp_rank_job *r, int32_t j);
+size_t zp_rank_param_bytes(const zp_rank_job *r, int32_t j);
+
+/* Where backward's gradient of entry j is kept in host memory. */
+void *zp_rank_made(const zp_rank_job *r, int32_t j, int64_t mb);
+
+/* Copies between the rank's memory and the engine's; the host waits. */
+int zp_rank_read(const zp_rank_job *r, void *to, const void *from, size_t bytes);
+
+/* Queues the micro-batch's loss and announces it; reads all parameters of the stage. 0, or not 0:
+ * an error. */
+int zp_rank_loss(zp_rank_job *r, int64_t mb);
+int zp_rank_read_params(zp_rank_job *r, void *stream);
+
+/* ---- The model (rank_model.c) ---------------------------------------------------------------- */
+
+int zp_rank_forward(void *ctx, const zp_engine_call *c);
+int zp_rank_backward(void *ctx, const zp_engine_call *c);
+int zp_rank_shape(void *ctx, int64_t step, int64_t mb, zp_message *out);
+void zp_rank_messages_close(zp_rank_job *r);
+
+/* ---- Calls (rank_calls.c) -------------------------------------------------------------------- */
+
+/* Announces the micro-batch's gradients. 0, or not 0: an engine's error. */
+int zp_rank_announce(zp_rank_job *r, int64_t mb);
 
 /* Calls between two steps that are refused and change nothing. 0, or 1 after a finding. */
 int zp_rank_refused_calls(zp_rank_job *r);

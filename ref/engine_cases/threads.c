@@ -118,9 +118,14 @@ static void start_all(seat *s, const zp_case *c, const char *folder, int32_t fau
     s[i].rank = i;
     s[i].transport = (zp_transport){
         sizeof(zp_transport), &s[i], all_gather, all_to_all, broadcast, why, alarm_others};
-    s[i].options = (zp_rank_run_options){
-        c,      i,          m->world > 1 ? &s[i].transport : NULL,
-        folder, DEADLINE_S, i == 0 ? (zp_rank_fault)fault : ZP_RANK_FAULT_NONE};
+    s[i].options = (zp_rank_run_options){c,
+                                         i,
+                                         m->world > 1 ? &s[i].transport : NULL,
+                                         folder,
+                                         DEADLINE_S,
+                                         i == 0 ? (zp_rank_fault)fault : ZP_RANK_FAULT_NONE,
+                                         zp_host_device};
+    s[i].options.device.can_create_again = 1;
     if (pthread_create(&thread[i], NULL, run, &s[i])) break;
     started++;
   }
