@@ -446,7 +446,7 @@ include cuda/gpu/gpu.mk
 include cuda/norm/norm.mk cuda/binding/binding.mk
 include conformance/recorder/recorder.mk
 include tests/lint/lint.mk ref/binding/binding.mk tests/ref/trace/trace.mk tests/ref/cli/elastic.mk
-include tests/ref/hosts.mk ref/engine_cases/engine_cases.mk
+include tests/ref/hosts.mk ref/engine_cases/engine_cases.mk cuda/engine_cases/engine_cases.mk
 
 # ---- Conformance ---------------------------------------------------------------------------------
 

@@ -20,10 +20,10 @@ enum { KEY_ENGINE = 0x5000, KEY_TSAN, KEY_OFFLOAD, KEY_SCHEDULES, KEY_TRACE, KEY
 
 static const struct argp_option options[] = {
     {NULL, 0, NULL, 0, "Engine:", 9},
-    {"engine", KEY_ENGINE, "ref|cuda|api", 0,
+    {"engine", KEY_ENGINE, "ref|cuda|api|api-cuda", 0,
      "ref: on the CPU (default); cuda: the CUDA engine, against ref, on a simulated device or, "
-     "with "
-     "train, on a GPU; api: fuzz only, the functions of engine.h",
+     "with train, on a GPU; fuzz only, the functions of engine.h: api: of the reference, api-cuda: "
+     "of the CUDA engine on a simulated device",
      9},
     {"tsan", KEY_TSAN, NULL, 0, "cuda: in the build that reports every race (TSan)", 9},
     {"offload", KEY_OFFLOAD, NULL, 0,
@@ -36,14 +36,21 @@ static const struct argp_option options[] = {
     {"svg", KEY_SVG, "FILE", 0, "cuda: draw the timeline", 9},
     {0}};
 
+/* The program of an engine whose public functions fuzz calls; NULL: of another one. */
+static const char *program_of_calls(const char *engine)
+{
+  if (strcmp(engine, "api") == 0) return "zeroproof-api";
+  return strcmp(engine, "api-cuda") == 0 ? "zeroproof-api-cuda" : NULL;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
   zp_engine_args *a = state->input;
   int64_t v = 0;
   switch (key) {
   case KEY_ENGINE:
-    if (strcmp(arg, "ref") != 0 && strcmp(arg, "cuda") != 0 && strcmp(arg, "api") != 0)
-      argp_error(state, "--engine: '%s' is not one of: ref cuda api.", arg);
+    if (strcmp(arg, "ref") != 0 && strcmp(arg, "cuda") != 0 && program_of_calls(arg) == NULL)
+      argp_error(state, "--engine: '%s' is not one of: ref cuda api api-cuda.", arg);
     a->name = arg;
     return 0;
   case KEY_TSAN: a->tsan = 1; return 0;
@@ -67,6 +74,7 @@ static const char headers[] = "CUDA's and NCCL's headers, no GPU";
 static const zp_known_engine known[] = {
     {"ref", "zeroproof", "all", "MPI"},
     {"api", "zeroproof-api", "api-command", "MPI"},
+    {"api-cuda", "zeroproof-api-cuda", "simdev-command", headers},
     {"cuda", "zeroproof-simdev", "simdev-command", headers},
     {"cuda --tsan", "zeroproof-simdev-tsan", "simdev-command", headers},
     {"cuda counters", "zeroproof-simdev-counters", "simdev-command", headers},
@@ -156,9 +164,9 @@ int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, 
                       : a->device > ZP_DEVICE_AUTO ? "--device"
                       : a->gemm != ZP_GEMM_DEFAULT ? "--products"
                                                    : NULL;
-  if (strcmp(name, "api") == 0 && strcmp(argv[0], "zeroproof fuzz") != 0)
-    return zp_cli_refuse(argv[0], "--engine api is for `zeroproof fuzz`.");
-  if (strcmp(name, "api") == 0) program = "zeroproof-api";
+  if (program_of_calls(name) != NULL) program = program_of_calls(name);
+  if (program_of_calls(name) != NULL && strcmp(argv[0], "zeroproof fuzz") != 0)
+    return zp_cli_refuse(argv[0], "--engine %s is for `zeroproof fuzz`.", name);
   if (strcmp(name, "cuda") != 0 && cudas != NULL)
     return zp_cli_refuse(argv[0], "%s is for --engine cuda.", cudas);
   if (a->tsan && a->device == ZP_DEVICE_GPU)

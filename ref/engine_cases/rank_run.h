@@ -37,6 +37,9 @@ typedef struct zp_rank_run_found {
   int32_t left; /* 1: the engine ended with an error, as the case wants it: the process leaves */
 } zp_rank_run_found;
 
+/* 1: one rank of the case makes a call that ends the engine, in the last step. */
+int zp_rank_ends_wrongly(const zp_case *c);
+
 /* 0: all bits are the simulator's, and each wrong call had its error; else 1. */
 int zp_rank_run(const zp_rank_run_options *o, zp_rank_run_found *found);
 

@@ -78,9 +78,7 @@ typedef struct zp_rank_job {
 /* A random number below n, the same for the same case and numbers; rank -1: of all ranks. */
 int32_t zp_rank_draw(const zp_rank_job *r, int32_t rank, int64_t what, int64_t which, int32_t n);
 
-/* 1: one rank of the case makes a call that ends the engine, in the last step. */
 enum { ZP_DRAW_MISUSE = 20 };
-int zp_rank_ends_wrongly(const zp_case *c);
 
 /* Notes the first finding; none if the engine ended by another rank's wrong call. Returns 1. */
 int zp_rank_found(zp_rank_job *r, const char *clause, const char *format, ...)
