@@ -7,6 +7,7 @@
 #include "../../ref/engine_cases/cases.h"
 #include "../../ref/engine_cases/rank_run.h"
 #include "device.h"
+#include "faults.h"
 #include "ranks.h"
 
 enum { RANKS = 6, STACK_BYTES = 1 << 20, ORDERS = 4 };
@@ -35,28 +36,40 @@ static const char *clause_of(simdev_status status)
   return status == SIMDEV_E_LEAK ? "STEP-1" : "STEP-2";
 }
 
-static void run(const zp_case *c, const char *folder, int32_t fault, zp_verdict *v)
+/* 1: a rank that left after a finding of its own may be the cause. */
+static int follows(simdev_status status)
+{
+  return status == SIMDEV_E_HOST || status == SIMDEV_E_DEADLOCK || status == SIMDEV_E_LIMIT ||
+         status == SIMDEV_E_LEAK;
+}
+
+static void run(const zp_case *c, const char *folder, const zp_fault *fault, zp_verdict *v)
 {
   static job j; /* a process runs one case at a time */
   static char text[8192];
   const uint64_t seed = c->synth.seed;
-  const zp_simdev_ranks ranks = {.ranks = zp_world(&c->cfg),
-                                 .options = {.seed = seed,
-                                             .order = (simdev_order)(seed % ORDERS),
-                                             .stack_bytes = STACK_BYTES,
-                                             .protect_device = 1,
-                                             .allow_leaks = zp_rank_ends_wrongly(c)},
-                                 .program = program,
-                                 .ctx = &j};
+  const zp_cuda_intercept intercept = zp_api_cuda_fault_intercept(fault);
+  const zp_simdev_ranks ranks = {
+      .ranks = zp_world(&c->cfg),
+      .options = {.seed = seed,
+                  .order = (simdev_order)(seed % ORDERS),
+                  .stack_bytes = STACK_BYTES,
+                  /* else a device in order hides a missing wait */
+                  .serialize_streams = intercept.before ? SIMDEV_NEVER : SIMDEV_BY_SEED,
+                  .protect_device = seed / ORDERS % ORDERS == 0,
+                  .allow_leaks = zp_rank_ends_wrongly(c)},
+      .program = program,
+      .intercept = intercept,
+      .ctx = &j};
   memset(&j, 0, sizeof j);
   j.first = -1;
   for (int32_t r = 0; r < ranks.ranks; r++)
-    j.options[r] =
-        (zp_rank_run_options){.c = c,
-                              .rank = r,
-                              .folder = folder,
-                              .fault = r == 0 ? (zp_rank_fault)fault : ZP_RANK_FAULT_NONE,
-                              .device = zp_cuda_rank_device};
+    j.options[r] = (zp_rank_run_options){.c = c,
+                                         .rank = r,
+                                         .folder = folder,
+                                         .fault = r == 0 ? (zp_rank_fault)zp_api_rank_fault(fault)
+                                                         : ZP_RANK_FAULT_NONE,
+                                         .device = zp_cuda_rank_device};
   const simdev_status status = zp_simdev_ranks_run(&ranks, text, sizeof text);
   v->steps = (int32_t)j.found[0].step;
   if (j.first >= 0) {
@@ -65,7 +78,7 @@ static void run(const zp_case *c, const char *folder, int32_t fault, zp_verdict 
     zp_verdict_say(v, "%s", j.found[j.first].text);
   }
   if (status == SIMDEV_E_NO_MEMORY) v->no_memory = 1;
-  if (status == SIMDEV_OK || (status == SIMDEV_E_HOST && j.first >= 0)) return;
+  if (status == SIMDEV_OK || (j.first >= 0 && follows(status))) return;
   zp_verdict_clause(v, clause_of(status));
   zp_verdict_say(v, "%sthe simulated device: %s", v->text_used > 0 ? "\n" : "", text);
 }
@@ -96,4 +109,7 @@ const zp_backend zp_backend_api_cuda = {
     .case_timeout_s = 120,
     .random_case = random_case,
     .unsupported_in = lacking,
-    .run_case = run_case};
+    .run_case = run_case,
+    .fault_count = zp_api_cuda_fault_count,
+    .fault_at = zp_api_cuda_fault_at,
+    .fault_find = zp_api_cuda_fault_find};

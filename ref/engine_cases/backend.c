@@ -46,7 +46,10 @@ static const zp_backend over_mpi = {
     .case_timeout_s = 20,
     .random_case = random_for_processes,
     .unsupported_in = lacking_in_processes,
-    .run_case = run_processes};
+    .run_case = run_processes,
+    .fault_count = zp_api_fault_count,
+    .fault_at = zp_api_fault_at,
+    .fault_find = zp_api_fault_find};
 
 const zp_backend zp_backend_api = {
     ZP_API_BACKEND,
@@ -58,4 +61,7 @@ const zp_backend zp_backend_api = {
     .case_timeout_s = 20,
     .random_case = random_for_threads,
     .unsupported_in = lacking_in_threads,
-    .run_case = run_threads};
+    .run_case = run_threads,
+    .fault_count = zp_api_fault_count,
+    .fault_at = zp_api_fault_at,
+    .fault_find = zp_api_fault_find};

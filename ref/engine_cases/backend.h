@@ -9,10 +9,10 @@
 extern const zp_backend zp_backend_api;
 
 /* All ranks as threads of this process. At most 4, in one data-parallel group. */
-void zp_api_threads_run(const zp_case *c, const char *folder, int32_t fault, zp_verdict *v);
+void zp_api_threads_run(const zp_case *c, const char *folder, const zp_fault *fault, zp_verdict *v);
 
 /* All ranks as processes under mpirun. */
-void zp_api_mpi_run(const zp_case *c, const char *folder, int32_t fault, zp_verdict *v);
+void zp_api_mpi_run(const zp_case *c, const char *folder, const zp_fault *fault, zp_verdict *v);
 
 /* What each of these processes does; fault: a number (rank_run.h). An exit code. */
 int zp_api_mpi_rank(const char *folder, const char *text, const char *fault);

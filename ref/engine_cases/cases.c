@@ -32,6 +32,7 @@ void zp_api_random_case(uint64_t seed, uint64_t i, zp_case *c, uint32_t (*lackin
     c->synth.vary = c->synth.vary && c->cfg.dynamic_shapes;
   } while (lacking(c) && ++k < DRAWS);
   if (k == DRAWS) zp_case_init(c);
+  c->steps += (int32_t)(i % 3); /* most have one, after which nothing is saved */
   for (int32_t j = 0; i % 8 >= 6 && j < c->cfg.n_params; j++)
     if (i % 8 == 7 || c->params[j].stage == 0) {
       if (c->params[j].tied >= 0) return;
@@ -69,6 +70,13 @@ const zp_fault *zp_api_fault_find(const char *name)
   return NULL;
 }
 
+int32_t zp_api_rank_fault(const zp_fault *fault)
+{
+  for (int32_t i = 0; i < zp_api_fault_count(); i++)
+    if (fault == &faults[i]) return i + 1;
+  return ZP_RANK_FAULT_NONE;
+}
+
 /* ---- Running --------------------------------------------------------------------------------- */
 
 static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at)
@@ -78,7 +86,8 @@ static int remove_one(const char *path, const struct stat *s, int type, struct F
 }
 
 void zp_api_run_in_folder(const zp_case *c, const zp_fault *fault, zp_verdict *v,
-                          void (*run)(const zp_case *, const char *, int32_t, zp_verdict *))
+                          void (*run)(const zp_case *, const char *, const zp_fault *,
+                                      zp_verdict *))
 {
   const char *tmp = getenv("TMPDIR");
   char folder[4096];
@@ -89,6 +98,6 @@ void zp_api_run_in_folder(const zp_case *c, const zp_fault *fault, zp_verdict *v
     zp_verdict_say(v, "%s: a folder for checkpoints could not be made", folder);
     return;
   }
-  run(c, folder, fault ? 1 + (int32_t)(fault - faults) : ZP_RANK_FAULT_NONE, v);
+  run(c, folder, fault, v);
   nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }

@@ -9,8 +9,7 @@ enum { ZP_API_THREADS_ONLY = 1, ZP_API_TOO_MANY = 2, ZP_API_VARY = 4 }; /* of un
 
 /* Members that all these backends have. */
 #define ZP_API_BACKEND                                                                             \
-  .own_cases = 1, .unsupported = zp_api_unsupported, .unsupported_count = ZP_API_UNSUPPORTED,      \
-  .fault_count = zp_api_fault_count, .fault_at = zp_api_fault_at, .fault_find = zp_api_fault_find
+  .own_cases = 1, .unsupported = zp_api_unsupported, .unsupported_count = ZP_API_UNSUPPORTED
 
 extern const char *const zp_api_unsupported[ZP_API_UNSUPPORTED];
 
@@ -26,9 +25,12 @@ int32_t zp_api_fault_count(void);
 const zp_fault *zp_api_fault_at(int32_t i);
 const zp_fault *zp_api_fault_find(const char *name);
 
-/* Calls run with a new folder for checkpoints, which is removed afterwards, and the fault's
- * number (zp_rank_fault). */
+/* The zp_rank_fault that this is; ZP_RANK_FAULT_NONE: another one, or NULL. */
+int32_t zp_api_rank_fault(const zp_fault *fault);
+
+/* Calls run with a new folder for checkpoints, which is removed afterwards. */
 void zp_api_run_in_folder(const zp_case *c, const zp_fault *fault, zp_verdict *v,
-                          void (*run)(const zp_case *, const char *, int32_t, zp_verdict *));
+                          void (*run)(const zp_case *, const char *, const zp_fault *,
+                                      zp_verdict *));
 
 #endif

@@ -8,6 +8,7 @@
 #include "../base/child.h"
 #include "../comm/job/job.h"
 #include "backend.h"
+#include "cases.h"
 #include "rank_run.h"
 
 enum { LIMIT_S = 240, DEADLINE_S = 60, FILE_BYTES = 4200 };
@@ -69,7 +70,7 @@ static int read_found(const char *folder, int32_t rank, zp_verdict *v)
   return 0;
 }
 
-void zp_api_mpi_run(const zp_case *c, const char *folder, int32_t fault, zp_verdict *v)
+void zp_api_mpi_run(const zp_case *c, const char *folder, const zp_fault *fault, zp_verdict *v)
 {
   char text[ZP_CASE_TEXT], self[4096], count[16], number[16];
   const int32_t world = zp_world(&c->cfg);
@@ -78,7 +79,7 @@ void zp_api_mpi_run(const zp_case *c, const char *folder, int32_t fault, zp_verd
   int32_t silent = 0;
   self[n < 0 ? 0 : n] = 0;
   zp_case_format(c, text, sizeof text);
-  snprintf(number, sizeof number, "%d", (int)fault);
+  snprintf(number, sizeof number, "%d", (int)zp_api_rank_fault(fault));
   snprintf(count, sizeof count, "%d", (int)world);
   char *words[] = {"mpirun",
                    "--quiet",

@@ -8,6 +8,7 @@
 
 #include "../comm/transport.h"
 #include "backend.h"
+#include "cases.h"
 #include "rank_run.h"
 
 enum { DEADLINE_S = 120 };
@@ -108,8 +109,8 @@ static void *run(void *arg)
   return NULL;
 }
 
-static void start_all(seat *s, const zp_case *c, const char *folder, int32_t fault, meeting *m,
-                      zp_verdict *v)
+static void start_all(seat *s, const zp_case *c, const char *folder, const zp_fault *fault,
+                      meeting *m, zp_verdict *v)
 {
   pthread_t thread[ZP_API_THREADS];
   int32_t started = 0;
@@ -118,13 +119,14 @@ static void start_all(seat *s, const zp_case *c, const char *folder, int32_t fau
     s[i].rank = i;
     s[i].transport = (zp_transport){
         sizeof(zp_transport), &s[i], all_gather, all_to_all, broadcast, why, alarm_others};
-    s[i].options = (zp_rank_run_options){c,
-                                         i,
-                                         m->world > 1 ? &s[i].transport : NULL,
-                                         folder,
-                                         DEADLINE_S,
-                                         i == 0 ? (zp_rank_fault)fault : ZP_RANK_FAULT_NONE,
-                                         zp_host_device};
+    s[i].options =
+        (zp_rank_run_options){c,
+                              i,
+                              m->world > 1 ? &s[i].transport : NULL,
+                              folder,
+                              DEADLINE_S,
+                              i == 0 ? (zp_rank_fault)zp_api_rank_fault(fault) : ZP_RANK_FAULT_NONE,
+                              zp_host_device};
     s[i].options.device.can_create_again = 1;
     if (pthread_create(&thread[i], NULL, run, &s[i])) break;
     started++;
@@ -137,7 +139,7 @@ static void start_all(seat *s, const zp_case *c, const char *folder, int32_t fau
   for (int32_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
 }
 
-void zp_api_threads_run(const zp_case *c, const char *folder, int32_t fault, zp_verdict *v)
+void zp_api_threads_run(const zp_case *c, const char *folder, const zp_fault *fault, zp_verdict *v)
 {
   meeting m = {.lock = PTHREAD_MUTEX_INITIALIZER,
                .changed = PTHREAD_COND_INITIALIZER,
