@@ -86,12 +86,14 @@ static int compare_seen(zp_rank_job *r)
   for (int32_t k = 0; k < m->streams; k++)
     if (d->wait(d->ctx, m->stream[k])) return zp_rank_found(r, "STEP-2", "a stream did not end");
   for (; m->compared < r->ref->step; m->compared++)
-    for (int32_t j = 0; j < r->c->cfg.n_params; j++) {
-      const size_t bytes = zp_rank_param_bytes(r, j), at = (size_t)m->compared * bytes;
-      if (m->seen[j] && memcmp(m->seen[j] + at, m->before[j] + at, bytes) != 0)
-        return zp_rank_found(r, "STRM-4", "forward of step %lld read other values of entry %d",
-                             (long long)m->compared, (int)j);
-    }
+    for (int32_t j = 0; j < r->c->cfg.n_params; j++)
+      for (int32_t i = 0; m->seen[j] && i < ZP_RANK_READS; i++) {
+        const size_t bytes = zp_rank_param_bytes(r, j), at = (size_t)m->compared * bytes;
+        if (memcmp(m->seen[j] + ZP_RANK_READS * at + (size_t)i * bytes, m->before[j] + at, bytes))
+          return zp_rank_found(r, "STRM-4", "%s step %lld, a stream read other values of entry %d",
+                               i == 0 ? "at the beginning of" : "after the gradients of",
+                               (long long)m->compared, (int)j);
+      }
   return 0;
 }
 

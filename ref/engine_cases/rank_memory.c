@@ -7,6 +7,7 @@
 #include "rank_state.h"
 
 enum { DRAW_STREAMS = 50, DRAW_KIND = 60, DRAW_READ = 5000, DRAW_LOSS = 6000, DRAW_LATE = 7000 };
+enum { DRAW_AGAIN = 10000 };
 enum { LATE = 12 };
 
 int32_t zp_rank_grad_dtype(const zp_rank_job *r, int32_t j)
@@ -58,7 +59,7 @@ static int open_entry(zp_rank_job *r, int32_t j)
 {
   zp_rank_memory *m = &r->memory;
   const size_t steps = (size_t)r->c->steps, mbs = (size_t)r->c->cfg.micro_batches;
-  m->seen[j] = alloc(r, 1, steps * zp_rank_param_bytes(r, j));
+  m->seen[j] = alloc(r, 1, ZP_RANK_READS * steps * zp_rank_param_bytes(r, j));
   m->before[j] = alloc(r, 1, steps * zp_rank_param_bytes(r, j));
   if (!m->seen[j] || !m->before[j]) return -1;
   if (r->c->params[j].frozen) return 0;
@@ -153,7 +154,7 @@ int zp_rank_loss(zp_rank_job *r, int64_t mb)
   float *at = r->memory.loss[k];
   void *stream = r->memory.stream[k];
   int failed = 0;
-  for (int32_t n = 1 + late(r, 2 * i); n > 0 && !failed; n--)
+  for (int32_t n = 1 + 4 * late(r, 2 * i); n > 0 && !failed; n--)
     failed = d->fill(d->ctx, at, sizeof *at, stream);
   if (!failed) failed = d->copy(d->ctx, at, &r->memory.losses[i], sizeof *at, stream);
   if (!failed) failed = zp_engine_loss(r->e, mb, at, stream);
@@ -161,15 +162,16 @@ int zp_rank_loss(zp_rank_job *r, int64_t mb)
 }
 
 /* Several times: other work may come between. */
-static int read_param(zp_rank_job *r, int32_t j, void *stream)
+static int read_param(zp_rank_job *r, int32_t j, int32_t at_end, void *stream)
 {
   const zp_rank_device *d = &r->o->device;
   const size_t bytes = zp_rank_param_bytes(r, j);
-  char *at = r->memory.seen[j] + (size_t)r->step * bytes;
+  const int64_t which = ZP_RANK_READS * r->step + at_end;
+  char *to = r->memory.seen[j] + (size_t)which * bytes;
   int failed = 0;
   if (bytes == 0) return 0;
-  for (int32_t n = 1 + late(r, 2 * (r->step * ZP_CASE_PARAMS + j) + 1); n > 0 && !failed; n--)
-    failed = d->copy(d->ctx, at, zp_engine_param(r->e, j), bytes, stream);
+  for (int32_t n = 1 + late(r, 2 * (which * ZP_CASE_PARAMS + j) + 1); n > 0 && !failed; n--)
+    failed = d->copy(d->ctx, to, zp_engine_param(r->e, j), bytes, stream);
   return failed;
 }
 
@@ -186,7 +188,20 @@ int zp_rank_read_params(zp_rank_job *r, void *stream)
     void *reader = r->partial && at_once ? stream : own;
     if (cfg->params[j].stage != r->ref->at.pp) continue;
     if (r->partial && !at_once) status = zp_engine_wait_param(r->e, j, reader);
-    if (!status) status = read_param(r, j, reader);
+    if (!status) status = read_param(r, j, 0, reader);
+  }
+  return status;
+}
+
+int zp_rank_read_params_again(zp_rank_job *r)
+{
+  const zp_config *cfg = &r->c->cfg;
+  int status = 0;
+  for (int32_t j = 0; j < cfg->n_params && !status; j++) {
+    void *reader = r->memory.stream[zp_rank_stream(r, DRAW_AGAIN + j, r->step)];
+    if (cfg->params[j].stage != r->ref->at.pp) continue;
+    if (r->partial) status = zp_engine_wait_param(r->e, j, reader);
+    if (!status) status = read_param(r, j, 1, reader);
   }
   return status;
 }

@@ -111,6 +111,7 @@ int zp_rank_backward(void *ctx, const zp_engine_call *c)
   if (r->work.backward(r->inst, at_mb(r, c), c->slot, &m->dout.here, &m->din.here, sink)) return -2;
   if (copy_message(r, &m->din, 0, c->stream)) return -1;
   status = zp_rank_announce(r, c->mb);
+  if (!status && c->mb == r->c->cfg.micro_batches - 1) status = zp_rank_read_params_again(r);
   return status ? status : end(r, c);
 }
 

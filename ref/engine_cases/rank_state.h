@@ -21,6 +21,8 @@ typedef enum zp_misuse {
   ZP_MISUSES
 } zp_misuse;
 
+enum { ZP_RANK_READS = 2 }; /* of the parameters, in each step */
+
 /* A message of the engine's, and its copy in host memory. */
 typedef struct zp_rank_message {
   zp_message there, here;
@@ -36,7 +38,7 @@ typedef struct zp_rank_memory {
   /* in host memory, for all steps: [steps * M] of each */
   char *made[ZP_CASE_PARAMS]; /* gradients that backward made */
   float *losses;
-  char *seen[ZP_CASE_PARAMS];   /* [steps]: the parameters that forward read */
+  char *seen[ZP_CASE_PARAMS];   /* [steps][ZP_RANK_READS]: the parameters that were read */
   char *before[ZP_CASE_PARAMS]; /* [steps]: the simulated rank's at that time */
   int64_t compared;             /* steps whose `seen` was compared */
   zp_rank_message *in;          /* [M]: by slot, what forward received */
@@ -109,10 +111,13 @@ void *zp_rank_made(const zp_rank_job *r, int32_t j, int64_t mb);
 /* Copies between the rank's memory and the engine's; the host waits. */
 int zp_rank_read(const zp_rank_job *r, void *to, const void *from, size_t bytes);
 
-/* Queues the micro-batch's loss and announces it; reads all parameters of the stage. 0, or not 0:
- * an error. */
+/* Queues the micro-batch's loss and announces it. 0, or not 0: an error. */
 int zp_rank_loss(zp_rank_job *r, int64_t mb);
+
+/* Queues reads of the stage's parameters: when the step begins, and after its last gradient. 0, or
+ * not 0: an error. */
 int zp_rank_read_params(zp_rank_job *r, void *stream);
+int zp_rank_read_params_again(zp_rank_job *r);
 
 /* ---- The model (rank_model.c) ---------------------------------------------------------------- */
 
