@@ -5,7 +5,7 @@ API_CUDA_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard cuda/engine_cases/
 $(API_CUDA_OBJ): CPPFLAGS += $(CUDA_CPPFLAGS)
 $(API_CUDA_OBJ): | $(CUDA_HEADERS)
 API_RANK_OBJ := $(filter-out $(patsubst %,$(BUILD)/ref/engine_cases/%.o,backend main threads \
-  processes host_device),$(API_OBJ))
+  processes host_device thread_transport),$(API_OBJ))
 $(API_CUDA_COMMAND): $(API_CUDA_OBJ) $(API_RANK_OBJ) $(ENGINE) $(SIMDEV) $(BUILD)/libzpcli.a \
   $(STATIC)
 	$(say) LD $@

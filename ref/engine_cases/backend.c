@@ -2,12 +2,13 @@
 #include "backend.h"
 
 #include "cases.h"
+#include "thread_transport.h"
 
 static uint32_t lacking_in_threads(const zp_case *c)
 {
   const zp_config *g = &c->cfg;
   const int one_group = g->pp == 1 && g->tp == 1 && g->ep == 1 && c->replicas <= 1;
-  return zp_api_lacking(c, ZP_API_THREADS) | (one_group ? 0u : ZP_API_THREADS_ONLY);
+  return zp_api_lacking(c, ZP_THREAD_RANKS) | (one_group ? 0u : ZP_API_THREADS_ONLY);
 }
 
 static uint32_t lacking_in_processes(const zp_case *c)

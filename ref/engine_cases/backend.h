@@ -17,6 +17,6 @@ void zp_api_mpi_run(const zp_case *c, const char *folder, const zp_fault *fault,
 /* What each of these processes does; fault: a number (rank_run.h). An exit code. */
 int zp_api_mpi_rank(const char *folder, const char *text, const char *fault);
 
-enum { ZP_API_THREADS = 4, ZP_API_PROCESSES = 6 };
+enum { ZP_API_PROCESSES = 6 }; /* ranks, at most */
 
 #endif

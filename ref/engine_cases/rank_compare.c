@@ -113,19 +113,73 @@ int zp_rank_compare(zp_rank_job *r)
   return 0;
 }
 
+/* ---- Errors ---------------------------------------------------------------------------------- */
+
+enum { WORDS = 4, WORD = 96 };
+
+/* What the text of the wrong call's error has, whichever engine it is: the entry, and what is wrong
+ * with which value. */
+static void expect_words(const zp_rank_job *r, char word[WORDS][WORD])
+{
+  const int32_t j = r->wrong_entry, dtype = zp_rank_grad_dtype(r, j);
+  const long long n = r->c->params[j].numel;
+  const int64_t mb = r->c->cfg.micro_batches - 1 + (r->misuse == ZP_MISUSE_AHEAD);
+  const int32_t by_count = r->misuse == ZP_MISUSE_SHORT || r->misuse == ZP_MISUSE_LONG ||
+                           (r->misuse == ZP_MISUSE_NULL && n == 0);
+  memset(word, 0, sizeof(char[WORDS][WORD]));
+  snprintf(word[0], WORD, "entry %d", r->misuse == ZP_MISUSE_ENTRY ? r->c->cfg.n_params : j);
+  if (r->misuse == ZP_MISUSE_DTYPE) {
+    snprintf(word[1], WORD, "dtype");
+    snprintf(word[2], WORD, " %s,", zp_dtype_name((dtype + 1) % 3));
+    snprintf(word[3], WORD, " %s", zp_dtype_name(dtype));
+  } else if (by_count) {
+    snprintf(word[1], WORD, "got a count of %lld, expected %lld, the entry's elements",
+             r->misuse == ZP_MISUSE_SHORT ? n - 1 : n + 1, n);
+  } else if (r->misuse == ZP_MISUSE_NULL) {
+    snprintf(word[1], WORD, "address");
+    snprintf(word[2], WORD, "is NULL");
+  } else {
+    snprintf(word[1], WORD, "micro-batch %lld", (long long)mb);
+  }
+}
+
+/* A wrong call of this rank ended its engine: the call and the step return its error, which names
+ * rank, entry and field. */
+static int compare_own_error(zp_rank_job *r, int status)
+{
+  const zp_error *why = zp_engine_why(r->e);
+  char word[WORDS][WORD];
+  if (status != ZP_E_ARRIVAL || (r->misuse != ZP_MISUSE_LACKS && r->misused != ZP_E_ARRIVAL) ||
+      why->rank != r->o->rank)
+    return zp_rank_found(r, "STEP-3", "wrong call %d returned %d and the step %d (%.300s)",
+                         (int)r->misuse, (int)r->misused, status, why->text);
+  expect_words(r, word);
+  for (int32_t i = 0; i < WORDS; i++)
+    if (!strstr(why->text, word[i]))
+      return zp_rank_found(r, "STEP-3", "the error of wrong call %d does not have '%s': %.600s",
+                           (int)r->misuse, word[i], why->text);
+  return 0;
+}
+
+/* That of another rank did: this one's error names it. */
+static int compare_other_error(zp_rank_job *r, int status)
+{
+  const zp_error *why = zp_engine_why(r->e);
+  char word[WORD];
+  snprintf(word, sizeof word, "rank %d ", (int)r->wrong_rank);
+  if (status == ZP_E_PEER && strstr(why->text, word)) return 0;
+  return zp_rank_found(r, "STEP-5", "rank %d made a wrong call; this rank's error is %d: %.600s",
+                       (int)r->wrong_rank, status, why->text);
+}
+
 int zp_rank_compare_ended(zp_rank_job *r, int status)
 {
   zp_engine_state s = {.size = sizeof s};
   const zp_error *why = zp_engine_why(r->e);
-  const int own = r->misuse != ZP_MISUSE_NONE;
   if (status == ZP_OK || why->status != status)
     return zp_rank_found(r, "STEP-3", "the step after a wrong call returned %d, zp_engine_why %d",
                          status, (int)why->status);
-  if (own &&
-      (status != ZP_E_ARRIVAL || (r->misuse != ZP_MISUSE_LACKS && r->misused != ZP_E_ARRIVAL) ||
-       why->rank != r->o->rank))
-    return zp_rank_found(r, "STEP-3", "wrong call %d returned %d and the step %d (%.300s)",
-                         (int)r->misuse, (int)r->misused, status, why->text);
+  if (r->misuse ? compare_own_error(r, status) : compare_other_error(r, status)) return 1;
   if (zp_engine_step(r->e, NULL) != status || zp_engine_get(r->e, &s) != status ||
       zp_engine_save(r->e, r->o->folder) != status ||
       zp_engine_read_state(r->e, 0, ZP_WHAT_MASTER, 0, 0, r->read) != status)

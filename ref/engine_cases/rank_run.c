@@ -78,8 +78,8 @@ static void choose(zp_rank_job *r)
   r->offload = r->o->device.offloads && zp_rank_draw(r, -1, DRAW_OPTION, 3, 4) == 0;
   r->in_order = zp_rank_draw(r, r->o->rank, DRAW_OPTION, 4, 4) == 0;
   r->gradual = !r->callbacks && zp_rank_draw(r, -1, DRAW_OPTION, 2, 2);
-  if (zp_rank_ends_wrongly(r->c) &&
-      zp_rank_draw(r, -1, ZP_DRAW_MISUSE, 1, zp_world(cfg)) == r->o->rank && r->n_order > 0)
+  r->wrong_rank = zp_rank_draw(r, -1, ZP_DRAW_MISUSE, 1, zp_world(cfg));
+  if (zp_rank_ends_wrongly(r->c) && r->wrong_rank == r->o->rank && r->n_order > 0)
     r->misuse = 1 + zp_rank_draw(r, -1, ZP_DRAW_MISUSE, 2, ZP_MISUSES - 1);
 }
 

@@ -64,8 +64,9 @@ typedef struct zp_rank_job {
   zp_error err;
   int64_t step, mb; /* mb: whose gradients backward makes */
   int32_t callbacks, partial, gradual, offload;
-  int32_t in_order; /* gradients come in backward order, for which the engine keeps least room */
-  zp_misuse misuse; /* of this rank, in the last step */
+  int32_t in_order;   /* gradients come in backward order, for which the engine keeps least room */
+  zp_misuse misuse;   /* of this rank, in the last step */
+  int32_t wrong_rank; /* which rank makes a wrong call, if one does */
   zp_rank_fault fault;
   int32_t saved;                /* 1: communications of checkpoints were issued: ledgers differ */
   int32_t skipped;              /* 1: a step was skipped */
