@@ -10,3 +10,6 @@ api-command: $(API_COMMAND) ## build build/zeroproof-api, for `fuzz --engine api
 ifeq ($(COMM_MPI),mpi)
 all: $(API_COMMAND)
 endif
+
+# A test has its ranks as threads, too.
+$(BUILD)/tests/ref/engine_mpi/test_transport: $(BUILD)/ref/engine_cases/thread_transport.o

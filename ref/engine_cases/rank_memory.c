@@ -8,7 +8,7 @@
 
 enum { DRAW_STREAMS = 50, DRAW_KIND = 60, DRAW_READ = 5000, DRAW_LOSS = 6000, DRAW_LATE = 7000 };
 enum { DRAW_AGAIN = 10000 };
-enum { LATE = 12 };
+enum { LATE = 12, LATER = 4 }; /* LATER: times that, where nothing else waits for the stream */
 
 int32_t zp_rank_grad_dtype(const zp_rank_job *r, int32_t j)
 {
@@ -154,7 +154,7 @@ int zp_rank_loss(zp_rank_job *r, int64_t mb)
   float *at = r->memory.loss[k];
   void *stream = r->memory.stream[k];
   int failed = 0;
-  for (int32_t n = 1 + 4 * late(r, 2 * i); n > 0 && !failed; n--)
+  for (int32_t n = 1 + LATER * late(r, 2 * i); n > 0 && !failed; n--)
     failed = d->fill(d->ctx, at, sizeof *at, stream);
   if (!failed) failed = d->copy(d->ctx, at, &r->memory.losses[i], sizeof *at, stream);
   if (!failed) failed = zp_engine_loss(r->e, mb, at, stream);
@@ -170,7 +170,8 @@ static int read_param(zp_rank_job *r, int32_t j, int32_t at_end, void *stream)
   char *to = r->memory.seen[j] + (size_t)which * bytes;
   int failed = 0;
   if (bytes == 0) return 0;
-  for (int32_t n = 1 + late(r, 2 * (which * ZP_CASE_PARAMS + j) + 1); n > 0 && !failed; n--)
+  int32_t n = late(r, 2 * (which * ZP_CASE_PARAMS + j) + 1);
+  for (n = 1 + n * (at_end ? LATER : 1); n > 0 && !failed; n--)
     failed = d->copy(d->ctx, to, zp_engine_param(r->e, j), bytes, stream);
   return failed;
 }

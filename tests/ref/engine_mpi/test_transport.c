@@ -9,113 +9,14 @@
 #include <string.h>
 
 #include "../../../ref/engine/engine.h"
+#include "../../../ref/engine_cases/thread_transport.h"
 
-enum { RANKS = 4, ENTRIES = 4, STEPS = 3, GLOBAL = 12, MOST = 64 };
+enum { RANKS = ZP_THREAD_RANKS, ENTRIES = 4, STEPS = 3, GLOBAL = 12, MOST = 64 };
 
 static const zp_param list[ENTRIES] = {{.numel = 7, .tied = -1},
                                        {.numel = 3, .tied = -1, .fp32 = 1},
                                        {.numel = 33, .tied = -1},
                                        {.numel = 5, .tied = -1, .frozen = 1}};
-
-/* ---- A transport between threads ------------------------------------------------------------- */
-
-typedef struct meeting {
-  pthread_mutex_t lock;
-  pthread_cond_t changed;
-  int32_t world, here, failed; /* here: ranks that have come; failed: 1: a rank has left */
-  int64_t times;               /* that all have come */
-  const void *given[RANKS];
-} meeting;
-
-typedef struct seat {
-  meeting *m;
-  int32_t rank, fails_in, calls; /* fails_in: the number of the call that fails; 0: none */
-  char heard[256];
-} seat;
-
-/* Waits for all ranks; 0, or -1 if one has left. */
-static int wait_for_all(meeting *m)
-{
-  pthread_mutex_lock(&m->lock);
-  const int64_t before = m->times;
-  if (++m->here == m->world) {
-    m->here = 0;
-    m->times++;
-    pthread_cond_broadcast(&m->changed);
-  }
-  while (m->times == before && !m->failed) pthread_cond_wait(&m->changed, &m->lock);
-  const int gone = m->times == before;
-  pthread_mutex_unlock(&m->lock);
-  return gone ? -1 : 0;
-}
-
-static void leave(meeting *m)
-{
-  pthread_mutex_lock(&m->lock);
-  m->failed = 1;
-  pthread_cond_broadcast(&m->changed);
-  pthread_mutex_unlock(&m->lock);
-}
-
-/* All ranks lay what they give on the table. */
-static int rendezvous(seat *s, const void *given)
-{
-  if (++s->calls == s->fails_in) leave(s->m);
-  if (s->calls == s->fails_in) return -1;
-  s->m->given[s->rank] = given;
-  return wait_for_all(s->m);
-}
-
-/* What lies there may be taken away when all have read it. */
-static int part(seat *s)
-{
-  return wait_for_all(s->m);
-}
-
-static int all_gather(void *ctx, const void *send, void *recv, int64_t bytes)
-{
-  seat *s = ctx;
-  if (rendezvous(s, send)) return -1;
-  for (int32_t r = 0; r < s->m->world; r++)
-    memcpy((char *)recv + r * bytes, s->m->given[r], (size_t)bytes);
-  return part(s);
-}
-
-static int all_to_all(void *ctx, const void *send, void *recv, int64_t bytes)
-{
-  seat *s = ctx;
-  if (rendezvous(s, send)) return -1;
-  for (int32_t r = 0; r < s->m->world; r++)
-    memcpy((char *)recv + r * bytes, (const char *)s->m->given[r] + s->rank * bytes, (size_t)bytes);
-  return part(s);
-}
-
-static int broadcast(void *ctx, void *data, int64_t bytes, int32_t root)
-{
-  seat *s = ctx;
-  if (rendezvous(s, data)) return -1;
-  if (s->rank != root) memcpy(data, s->m->given[root], (size_t)bytes);
-  return part(s);
-}
-
-static const char *why(void *ctx)
-{
-  const seat *s = ctx;
-  return s->fails_in ? "the cable is cut" : "another rank has left";
-}
-
-static void alarm_others(void *ctx, int32_t status, const char *text)
-{
-  seat *s = ctx;
-  snprintf(s->heard, sizeof s->heard, "%d %.240s", (int)status, text);
-  leave(s->m);
-}
-
-static zp_transport transport_of(seat *s)
-{
-  return (zp_transport){sizeof(zp_transport), s, all_gather, all_to_all, broadcast, why,
-                        alarm_others};
-}
 
 /* ---- Training -------------------------------------------------------------------------------- */
 
@@ -130,7 +31,8 @@ typedef struct job {
 
 typedef struct rank {
   const job *j;
-  seat s;
+  zp_thread_rank s;
+  char others[512]; /* what this rank, or the first one that left, reported to the others */
   zp_error err;
   uint8_t param[ENTRIES][4 * MOST];
   double norm[STEPS];
@@ -216,7 +118,7 @@ static void *run(void *arg)
                        .bucket = r->j->bucket + (r->j->other_bucket && r->s.rank == 1),
                        .align = 1,
                        .params = list};
-  const zp_transport t = transport_of(&r->s);
+  const zp_transport t = zp_thread_transport(&r->s);
   zp_engine_options o;
   zp_engine *e;
   zp_engine_defaults(&o, sizeof o, NULL);
@@ -235,14 +137,16 @@ static void *run(void *arg)
 static void all_ranks(const job *j, rank *r)
 {
   pthread_t thread[RANKS];
-  meeting m = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, .world = j->world};
+  zp_thread_group g;
+  zp_thread_group_init(&g, j->world);
   for (int32_t i = 0; i < j->world; i++) {
     r[i].j = j;
-    r[i].s.m = &m;
+    r[i].s.group = &g;
     r[i].s.rank = i;
     pthread_create(&thread[i], NULL, run, &r[i]);
   }
   for (int32_t i = 0; i < j->world; i++) pthread_join(thread[i], NULL);
+  for (int32_t i = 0; i < j->world; i++) memcpy(r[i].others, g.why, sizeof g.why);
 }
 
 static void assert_alike(const rank *a, const rank *b, const char *what)
@@ -352,7 +256,8 @@ Test(transport, a_call_that_fails_ends_every_rank_with_its_reason)
     all_ranks(&j, r);
     for (int32_t i = 0; i < 3; i++) {
       cr_assert_eq(r[i].err.status, ZP_E_PEER, "call %d: %s", (int)call, r[i].err.text);
-      cr_assert_not_null(strstr(r[i].err.text, i == 1 ? "the cable is cut" : "another rank has"));
+      cr_assert_not_null(
+          strstr(r[i].err.text, i == 1 ? "the transport failed" : "another rank has"));
     }
   }
 }
@@ -374,7 +279,7 @@ Test(transport, a_missing_gradient_is_named_and_reported_to_the_others)
     memset(r, 0, sizeof r);
     all_ranks(&j, r);
     cr_assert_eq(r[1].err.status, ZP_E_ARRIVAL, "%s", r[1].err.text);
-    cr_assert_not_null(strstr(r[1].s.heard, "rank 1"), "%s", r[1].s.heard);
+    cr_assert_not_null(strstr(r[1].others, "rank 1"), "%s", r[1].others);
     cr_assert_eq(r[0].err.status, ZP_E_PEER, "%s", r[0].err.text);
   }
 }
@@ -391,9 +296,9 @@ static int refused(zp_engine_options *o, const char *text)
 
 Test(transport, what_it_cannot_do_is_refused_by_name)
 {
-  meeting m = {.world = 2};
-  seat s = {.m = &m};
-  zp_transport t = transport_of(&s);
+  zp_thread_group g = {.world = 2};
+  zp_thread_rank r = {.group = &g};
+  zp_transport t = zp_thread_transport(&r);
   zp_config c = {.pp = 1,
                  .dp = 2,
                  .tp = 1,
@@ -412,7 +317,7 @@ Test(transport, what_it_cannot_do_is_refused_by_name)
   t.broadcast = NULL;
   cr_assert_eq(refused(&o, "options.transport: needs all_gather, all_to_all and broadcast"),
                ZP_E_REFUSED);
-  t.broadcast = broadcast;
+  t = zp_thread_transport(&r);
   t.size = 8;
   cr_assert_eq(refused(&o, "options.transport: its size is sizeof(zp_transport)"), ZP_E_REFUSED);
   t.size = sizeof t;
