@@ -3,15 +3,7 @@
 #include "../../ref/cli/commands.h"
 #include "../one_device/ranks_on_device.h"
 #include "../verify/backend.h"
-
-#if defined(__SANITIZE_THREAD__)
-/* As in simdev_main.c. */
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-  return "suppress_equal_stacks=0:suppress_equal_addresses=0:history_size=5:exitcode=0";
-}
-#endif
+#include "tsan_options.h"
 
 int main(int argc, char **argv)
 {

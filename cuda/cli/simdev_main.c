@@ -8,16 +8,7 @@
 #include "../../ref/cli/commands.h"
 #include "../gpt/product.h"
 #include "../verify/backend.h"
-
-#if defined(__SANITIZE_THREAD__)
-/* simdev's options (race.c), with exit code 0: the command has its own exit codes for a race. */
-const char *__tsan_default_options(void);
-const char *__tsan_default_options(void)
-{
-  return "suppress_equal_stacks=0:suppress_equal_addresses=0:history_size=5:atexit_sleep_ms=0:"
-         "exitcode=0";
-}
-#endif
+#include "tsan_options.h"
 
 int main(int argc, char **argv)
 {

@@ -10,6 +10,12 @@
 #include "faults.h"
 #include "ranks.h"
 
+#if defined(__SANITIZE_THREAD__)
+#define PROGRAM "zeroproof-api-cuda-tsan"
+#else
+#define PROGRAM "zeroproof-api-cuda"
+#endif
+
 enum { RANKS = 6, STACK_BYTES = 1 << 20, ORDERS = 4 };
 
 typedef struct job {
@@ -103,7 +109,7 @@ const zp_backend zp_backend_api_cuda = {
     ZP_API_BACKEND,
     .name = "api-cuda",
     .repeat = "--engine api-cuda",
-    .program = "zeroproof-api-cuda",
+    .program = PROGRAM,
     .clean = "the CUDA engine's public functions gave the simulator's bits, and each wrong call "
              "its error",
     .case_timeout_s = 120,

@@ -25,7 +25,7 @@ static const struct argp_option options[] = {
      "with train, on a GPU; fuzz only, the functions of engine.h: api: of the reference, api-cuda: "
      "of the CUDA engine on a simulated device",
      9},
-    {"tsan", KEY_TSAN, NULL, 0, "cuda: in the build that reports every race (TSan)", 9},
+    {"tsan", KEY_TSAN, NULL, 0, "cuda, api-cuda: in the build that reports every race (TSan)", 9},
     {"offload", KEY_OFFLOAD, NULL, 0,
      "cuda: masters and moments in host memory, updated by the host (without it, fuzz does so in "
      "some "
@@ -37,10 +37,11 @@ static const struct argp_option options[] = {
     {0}};
 
 /* The program of an engine whose public functions fuzz calls; NULL: of another one. */
-static const char *program_of_calls(const char *engine)
+static const char *program_of_calls(const char *engine, int32_t tsan)
 {
   if (strcmp(engine, "api") == 0) return "zeroproof-api";
-  return strcmp(engine, "api-cuda") == 0 ? "zeroproof-api-cuda" : NULL;
+  if (strcmp(engine, "api-cuda") != 0) return NULL;
+  return tsan ? "zeroproof-api-cuda-tsan" : "zeroproof-api-cuda";
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -49,7 +50,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   int64_t v = 0;
   switch (key) {
   case KEY_ENGINE:
-    if (strcmp(arg, "ref") != 0 && strcmp(arg, "cuda") != 0 && program_of_calls(arg) == NULL)
+    if (strcmp(arg, "ref") != 0 && strcmp(arg, "cuda") != 0 && program_of_calls(arg, 0) == NULL)
       argp_error(state, "--engine: '%s' is not one of: ref cuda api api-cuda.", arg);
     a->name = arg;
     return 0;
@@ -75,6 +76,7 @@ static const zp_known_engine known[] = {
     {"ref", "zeroproof", "all", "MPI"},
     {"api", "zeroproof-api", "api-command", "MPI"},
     {"api-cuda", "zeroproof-api-cuda", "simdev-command", headers},
+    {"api-cuda --tsan", "zeroproof-api-cuda-tsan", "simdev-command", headers},
     {"cuda", "zeroproof-simdev", "simdev-command", headers},
     {"cuda --tsan", "zeroproof-simdev-tsan", "simdev-command", headers},
     {"cuda counters", "zeroproof-simdev-counters", "simdev-command", headers},
@@ -156,7 +158,8 @@ int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, 
   /* a program with one engine needs no --engine */
   const char *name = a->name != NULL ? a->name : here->name;
   const char *program = "zeroproof";
-  const char *cudas = a->tsan                      ? "--tsan"
+  const int races = strcmp(name, "api-cuda") == 0; /* what it has of cuda's options */
+  const char *cudas = a->tsan && !races            ? "--tsan"
                       : a->offload                 ? "--offload"
                       : a->schedules > 0           ? "--schedules"
                       : a->trace != NULL           ? "--trace"
@@ -164,8 +167,9 @@ int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, 
                       : a->device > ZP_DEVICE_AUTO ? "--device"
                       : a->gemm != ZP_GEMM_DEFAULT ? "--products"
                                                    : NULL;
-  if (program_of_calls(name) != NULL) program = program_of_calls(name);
-  if (program_of_calls(name) != NULL && strcmp(argv[0], "zeroproof fuzz") != 0)
+  const char *calls = program_of_calls(name, a->tsan);
+  if (calls != NULL) program = calls;
+  if (calls != NULL && strcmp(argv[0], "zeroproof fuzz") != 0)
     return zp_cli_refuse(argv[0], "--engine %s is for `zeroproof fuzz`.", name);
   if (strcmp(name, "cuda") != 0 && cudas != NULL)
     return zp_cli_refuse(argv[0], "%s is for --engine cuda.", cudas);

@@ -83,7 +83,16 @@ static void choose(zp_rank_job *r)
     r->misuse = 1 + zp_rank_draw(r, -1, ZP_DRAW_MISUSE, 2, ZP_MISUSES - 1);
 }
 
-static int create(zp_rank_job *r)
+/* The hyperparameters of the checkpoint replace these. CKPT-10 */
+static zp_hyper other_hyper(const zp_rank_job *r)
+{
+  zp_hyper h = r->hyper;
+  h.optim[0].lr = h.optim[0].lr / 2 + 0.125;
+  h.clip = 0.75;
+  return h;
+}
+
+static int create(zp_rank_job *r, const zp_hyper *hyper)
 {
   const zp_config *cfg = &r->c->cfg;
   const zp_coord at = r->ref->at;
@@ -92,7 +101,7 @@ static int create(zp_rank_job *r)
   o.rank = r->o->rank;
   o.world = zp_world(cfg);
   o.config = cfg;
-  zp_case_hyper_at(r->c, r->step, &o.hyper);
+  o.hyper = *hyper;
   o.first = (const void *const *)r->first;
   o.transport = r->o->transport;
   if (!o.transport && o.world > 1) { /* MPI's, whatever it is */
@@ -147,11 +156,13 @@ static int step(zp_rank_job *r)
   return status ? status : zp_engine_step(r->e, r->memory.stream[0]);
 }
 
-/* Overwrites masters and moments, which the load has to restore. */
+/* Overwrites masters, moments and hyperparameters, which the load has to restore. */
 static int spoil(zp_rank_job *r)
 {
   static const int32_t states[] = {ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2};
+  const zp_hyper other = other_hyper(r);
   int64_t offset, n;
+  if (zp_engine_set_hyper(r->e, &other)) return 1;
   for (int32_t j = 0; j < r->c->cfg.n_params; j++)
     for (int64_t from = 0; zp_engine_held(r->e, j, from, &offset, &n) == 0 && n > 0;
          from = offset + n) {
@@ -168,12 +179,27 @@ static int spoil(zp_rank_job *r)
   return 0;
 }
 
+static int compare_hyper(zp_rank_job *r)
+{
+  const zp_hyper *want = &r->hyper;
+  zp_hyper h;
+  int same = zp_engine_get_hyper(r->e, &h) == 0 && h.groups == want->groups &&
+             h.clip == want->clip && h.clip_eps == want->clip_eps;
+  for (int32_t g = 0; same && g < want->groups; g++)
+    for (int32_t i = 0; i < ZP_OPTIM_FIELDS; i++)
+      same &= zp_optim_value(&h.optim[g], &zp_optim_fields[i]) ==
+              zp_optim_value(&want->optim[g], &zp_optim_fields[i]);
+  if (same) return 0;
+  return zp_rank_found(r, "CKPT-10", "after a load: the hyperparameters are not the checkpoint's");
+}
+
 /* Another engine, with first values that the load replaces. MPI cannot be started again. */
 static int create_again(zp_rank_job *r)
 {
   if (zp_engine_destroy(r->e, &r->err)) return 1;
   r->e = NULL;
-  return create(r);
+  const zp_hyper other = other_hyper(r);
+  return create(r, &other);
 }
 
 /* After a save: into this engine, whose state is overwritten before, or into another one. */
@@ -188,7 +214,7 @@ static int load(zp_rank_job *r, int32_t again)
   if (zp_engine_get(r->e, &s) || s.step != r->ref->step)
     return zp_rank_found(r, "CKPT-5", "after a load: got step %lld, expected %lld",
                          (long long)s.step, (long long)r->ref->step);
-  return 0;
+  return compare_hyper(r);
 }
 
 /* Saves; a save that fails leaves all as it was; and loads into this engine. */
@@ -292,7 +318,7 @@ int zp_rank_run(const zp_rank_run_options *o, zp_rank_run_found *found)
   else {
     choose(r);
     if (zp_rank_memory_open(r)) failed = not_opened(r, "memory or streams");
-    else if (create(r))
+    else if (create(r, &r->hyper))
       failed = zp_rank_found(r, "STEP-10", "zp_engine_create: %.700s", r->err.text);
     else failed = train(r);
   }
