@@ -21,7 +21,7 @@ enum { RANKS = 6, STACK_BYTES = 1 << 20, ORDERS = 4 };
 typedef struct job {
   zp_rank_run_options options[RANKS];
   zp_rank_run_found found[RANKS];
-  int32_t first; /* the rank that found something first, or -1 */
+  int32_t first; /* atomic: the rank that found something first, or -1 */
 } job;
 
 static int program(void *ctx, int32_t rank)
@@ -29,7 +29,9 @@ static int program(void *ctx, int32_t rank)
   job *j = ctx;
   if (cudaSetDevice(rank) || zp_cuda_rank_device_load()) return 1;
   const int found = zp_rank_run(&j->options[rank], &j->found[rank]);
-  if (found && j->first < 0) j->first = rank;
+  int32_t none = -1;
+  if (found)
+    __atomic_compare_exchange_n(&j->first, &none, rank, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
   return found;
 }
 

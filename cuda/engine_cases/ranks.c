@@ -18,8 +18,8 @@ typedef struct process {
 static struct {
   const zp_simdev_ranks *ranks;
   process of[ZP_SIMDEV_RANKS];
-  char *bytes; /* [EXCHANGES][BYTES]: what rank 0 passed on */
-  int32_t alarmed;
+  char *bytes;              /* [EXCHANGES][BYTES]: what rank 0 passed on */
+  int32_t sending, alarmed; /* atomic: a rank has an alarm to send; it is in `alarm` */
   zp_alarm alarm;
 } all;
 
@@ -45,13 +45,15 @@ static int exchange(void *ctx, int32_t rank, void *bytes, size_t n)
 static void send_alarm(void *ctx, const zp_alarm *alarm)
 {
   (void)ctx;
-  if (!all.alarmed) all.alarm = *alarm;
-  all.alarmed = 1;
+  if (__atomic_exchange_n(&all.sending, 1, __ATOMIC_ACQ_REL)) return;
+  all.alarm = *alarm;
+  __atomic_store_n(&all.alarmed, 1, __ATOMIC_RELEASE);
 }
 
 static int receive_alarm(void *ctx, zp_alarm *alarm)
 {
-  if (!all.alarmed || all.alarm.rank == ((process *)ctx)->rank) return 0;
+  if (!__atomic_load_n(&all.alarmed, __ATOMIC_ACQUIRE)) return 0;
+  if (all.alarm.rank == ((process *)ctx)->rank) return 0;
   *alarm = all.alarm;
   return 1;
 }
