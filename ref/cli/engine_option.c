@@ -13,6 +13,7 @@
 #include "options.h"
 
 #define ON_A_DEVICE "zeroproof-cuda"
+#define CALLS_UNDER_TSAN "zeroproof-api-cuda-tsan"
 
 enum { KEY_ENGINE = 0x5000, KEY_TSAN, KEY_OFFLOAD, KEY_SCHEDULES, KEY_TRACE, KEY_SVG };
 
@@ -41,7 +42,7 @@ static const char *program_of_calls(const char *engine, int32_t tsan)
 {
   if (strcmp(engine, "api") == 0) return "zeroproof-api";
   if (strcmp(engine, "api-cuda") != 0) return NULL;
-  return tsan ? "zeroproof-api-cuda-tsan" : "zeroproof-api-cuda";
+  return tsan ? CALLS_UNDER_TSAN : "zeroproof-api-cuda";
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -76,7 +77,7 @@ static const zp_known_engine known[] = {
     {"ref", "zeroproof", "all", "MPI"},
     {"api", "zeroproof-api", "api-command", "MPI"},
     {"api-cuda", "zeroproof-api-cuda", "simdev-command", headers},
-    {"api-cuda --tsan", "zeroproof-api-cuda-tsan", "simdev-command", headers},
+    {"api-cuda --tsan", CALLS_UNDER_TSAN, "simdev-command", headers},
     {"cuda", "zeroproof-simdev", "simdev-command", headers},
     {"cuda --tsan", "zeroproof-simdev-tsan", "simdev-command", headers},
     {"cuda counters", "zeroproof-simdev-counters", "simdev-command", headers},
@@ -167,7 +168,9 @@ int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, 
                       : a->device > ZP_DEVICE_AUTO ? "--device"
                       : a->gemm != ZP_GEMM_DEFAULT ? "--products"
                                                    : NULL;
-  const char *calls = program_of_calls(name, a->tsan);
+  /* the program under ThreadSanitizer needs no --tsan */
+  const int32_t tsan = a->tsan || strcmp(here->program, CALLS_UNDER_TSAN) == 0;
+  const char *calls = program_of_calls(name, tsan);
   if (calls != NULL) program = calls;
   if (calls != NULL && strcmp(argv[0], "zeroproof fuzz") != 0)
     return zp_cli_refuse(argv[0], "--engine %s is for `zeroproof fuzz`.", name);

@@ -32,7 +32,7 @@ void zp_api_random_case(uint64_t seed, uint64_t i, zp_case *c, uint32_t (*lackin
     c->synth.vary = c->synth.vary && c->cfg.dynamic_shapes;
   } while (lacking(c) && ++k < DRAWS);
   if (k == DRAWS) zp_case_init(c);
-  c->steps += (int32_t)(i % 3); /* most have one, after which nothing is saved */
+  c->steps += (int32_t)(i % 4); /* most have one, after which nothing is saved */
   for (int32_t j = 0; i % 8 >= 6 && j < c->cfg.n_params; j++)
     if (i % 8 == 7 || c->params[j].stage == 0) {
       if (c->params[j].tied >= 0) return;

@@ -7,43 +7,9 @@
 
 #include "rank_state.h"
 
-enum { DRAW_OPTION = 10, DRAW_SAVE = 30, DRAW_EARLY = 40, DRAW_COMPARE = 41 };
+enum { DRAW_OPTION = 10, DRAW_EARLY = 40, DRAW_COMPARE = 41 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
-
-static int open_reference(zp_rank_job *r)
-{
-  const zp_config *cfg = &r->c->cfg;
-  zp_place_of where;
-  int64_t most = 1;
-  r->synth.opt = r->c->synth;
-  r->work = zp_synth_workload(&r->synth);
-  zp_case_hyper_at(r->c, 0, &r->hyper);
-  r->sim = zp_sim_open(cfg, &r->hyper, &r->work, &r->err);
-  if (!r->sim) return -1;
-  r->ref = zp_sim_rank(r->sim, r->o->rank);
-  where = (zp_place_of){r->ref->at.pp, r->ref->at.pp, r->ref->at.dp, r->ref->at.tp};
-  for (int32_t j = 0; j < cfg->n_params; j++) {
-    const zp_param *p = &cfg->params[j];
-    const size_t n = (size_t)(p->numel * zp_dtype_bytes(zp_entry_dtype(cfg, j)));
-    if (p->numel > most) most = p->numel;
-    if (p->stage != r->ref->at.pp) continue;
-    r->first[j] = malloc(n + 1);
-    if (!r->first[j]) return -1;
-    memcpy(r->first[j], r->ref->all_params[j], n);
-    if (!p->frozen) r->order[r->n_order++] = j;
-  }
-  for (int32_t i = 0; i < r->n_order / 2; i++) { /* backward order */
-    const int32_t x = r->order[i];
-    r->order[i] = r->order[r->n_order - 1 - i];
-    r->order[r->n_order - 1 - i] = x;
-  }
-  r->read = malloc((size_t)most * sizeof *r->read);
-  if (!r->read) return -1;
-  if (r->work.open(r->work.ctx, cfg, where, (const void *const *)r->ref->all_params, &r->inst))
-    return -1;
-  return zp_sim_run(r->sim, ZP_PHASE_INIT, &r->err);
-}
 
 /* What partial_gather requires of entries on a device. */
 static int aligned(const zp_rank_job *r)
@@ -83,16 +49,7 @@ static void choose(zp_rank_job *r)
     r->misuse = 1 + zp_rank_draw(r, -1, ZP_DRAW_MISUSE, 2, ZP_MISUSES - 1);
 }
 
-/* The hyperparameters of the checkpoint replace these. CKPT-10 */
-static zp_hyper other_hyper(const zp_rank_job *r)
-{
-  zp_hyper h = r->hyper;
-  h.optim[0].lr = h.optim[0].lr / 2 + 0.125;
-  h.clip = 0.75;
-  return h;
-}
-
-static int create(zp_rank_job *r, const zp_hyper *hyper)
+int zp_rank_create(zp_rank_job *r, const zp_hyper *hyper)
 {
   const zp_config *cfg = &r->c->cfg;
   const zp_coord at = r->ref->at;
@@ -156,82 +113,6 @@ static int step(zp_rank_job *r)
   return status ? status : zp_engine_step(r->e, r->memory.stream[0]);
 }
 
-/* Overwrites masters, moments and hyperparameters, which the load has to restore. */
-static int spoil(zp_rank_job *r)
-{
-  static const int32_t states[] = {ZP_WHAT_MASTER, ZP_WHAT_MOMENT1, ZP_WHAT_MOMENT2};
-  const zp_hyper other = other_hyper(r);
-  int64_t offset, n;
-  if (zp_engine_set_hyper(r->e, &other)) return 1;
-  for (int32_t j = 0; j < r->c->cfg.n_params; j++)
-    for (int64_t from = 0; zp_engine_held(r->e, j, from, &offset, &n) == 0 && n > 0;
-         from = offset + n) {
-      for (int64_t i = 0; i < n; i++) r->read[i] = 0.5f;
-      for (int32_t k = 0; k < 3; k++)
-        if (zp_engine_write_state(r->e, j, states[k], offset, n, r->read)) return 1;
-      for (int32_t k = 0; k < 3; k++) {
-        if (zp_engine_read_state(r->e, j, states[k], offset, n, r->read)) return 1;
-        for (int64_t i = 0; i < n; i++)
-          if (r->read[i] != 0.5f)
-            return zp_rank_found(r, "STEP-11", "entry %d: what was written is not read", (int)j);
-      }
-    }
-  return 0;
-}
-
-static int compare_hyper(zp_rank_job *r)
-{
-  const zp_hyper *want = &r->hyper;
-  zp_hyper h;
-  int same = zp_engine_get_hyper(r->e, &h) == 0 && h.groups == want->groups &&
-             h.clip == want->clip && h.clip_eps == want->clip_eps;
-  for (int32_t g = 0; same && g < want->groups; g++)
-    for (int32_t i = 0; i < ZP_OPTIM_FIELDS; i++)
-      same &= zp_optim_value(&h.optim[g], &zp_optim_fields[i]) ==
-              zp_optim_value(&want->optim[g], &zp_optim_fields[i]);
-  if (same) return 0;
-  return zp_rank_found(r, "CKPT-10", "after a load: the hyperparameters are not the checkpoint's");
-}
-
-/* Another engine, with first values that the load replaces. MPI cannot be started again. */
-static int create_again(zp_rank_job *r)
-{
-  if (zp_engine_destroy(r->e, &r->err)) return 1;
-  r->e = NULL;
-  const zp_hyper other = other_hyper(r);
-  return create(r, &other);
-}
-
-/* After a save: into this engine, whose state is overwritten before, or into another one. */
-static int load(zp_rank_job *r, int32_t again)
-{
-  if (again ? create_again(r) : spoil(r))
-    return zp_rank_found(r, "CKPT-5", "before a load: %.700s",
-                         r->e ? zp_engine_why(r->e)->text : r->err.text);
-  if (r->fault != ZP_RANK_FAULT_LOAD && zp_engine_load(r->e, r->o->folder))
-    return zp_rank_found(r, "CKPT-5", "zp_engine_load: %.700s", zp_engine_why(r->e)->text);
-  zp_engine_state s = {.size = sizeof s};
-  if (zp_engine_get(r->e, &s) || s.step != r->ref->step)
-    return zp_rank_found(r, "CKPT-5", "after a load: got step %lld, expected %lld",
-                         (long long)s.step, (long long)r->ref->step);
-  return compare_hyper(r);
-}
-
-/* Saves; a save that fails leaves all as it was; and loads into this engine. */
-static int save_and_load(zp_rank_job *r)
-{
-  const int32_t what = zp_rank_draw(r, -1, DRAW_SAVE, r->step, 5);
-  if (what == 0) return 0;
-  r->saved = 1;
-  if (what == 1 && zp_engine_save(r->e, "/dev/null/no") == 0)
-    return zp_rank_found(r, "CKPT-6", "a save below /dev/null succeeded");
-  if (what == 1) return zp_rank_compare(r);
-  if (zp_engine_save(r->e, r->o->folder))
-    return zp_rank_found(r, "CKPT-1", "zp_engine_save: %s", zp_engine_why(r->e)->text);
-  if (what == 2) return 0;
-  return load(r, what == 4 && (r->o->device.can_create_again || zp_world(&r->c->cfg) == 1));
-}
-
 /* The parameters that the step has read. */
 static void remember_params(zp_rank_job *r)
 {
@@ -264,7 +145,7 @@ static int train(zp_rank_job *r)
       return zp_rank_found(r, "STEP-2", "the simulation failed: %.700s", r->err.text);
     r->skipped |= r->ref->result.skipped;
     if (is_compared(r) && zp_rank_compare(r)) return 1;
-    if (!last && save_and_load(r)) return 1;
+    if (!last && zp_rank_checkpoint(r)) return 1;
   }
   return 0;
 }
@@ -314,11 +195,11 @@ int zp_rank_run(const zp_rank_run_options *o, zp_rank_run_found *found)
   r->fault = o->fault;
   r->c = o->c;
   r->found = found;
-  if (open_reference(r)) failed = not_opened(r, "the simulation");
+  if (zp_rank_open_reference(r)) failed = not_opened(r, "the simulation");
   else {
     choose(r);
     if (zp_rank_memory_open(r)) failed = not_opened(r, "memory or streams");
-    else if (create(r, &r->hyper))
+    else if (zp_rank_create(r, &r->hyper))
       failed = zp_rank_found(r, "STEP-10", "zp_engine_create: %.700s", r->err.text);
     else failed = train(r);
   }

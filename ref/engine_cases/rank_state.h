@@ -68,8 +68,10 @@ typedef struct zp_rank_job {
   zp_misuse misuse;   /* of this rank, in the last step */
   int32_t wrong_rank; /* which rank makes a wrong call, if one does */
   zp_rank_fault fault;
-  int32_t saved;                /* 1: communications of checkpoints were issued: ledgers differ */
-  int32_t skipped;              /* 1: a step was skipped */
+  int64_t saving;   /* the steps of the checkpoint that is saved in the background; 0: none */
+  int32_t returned; /* 1: a load has returned to an earlier step */
+  int32_t saved;    /* 1: communications of checkpoints were issued: ledgers differ */
+  int32_t skipped;  /* 1: a step was skipped */
   int32_t misused, wrong_entry; /* the status of the wrong call, and its entry */
   void *first[ZP_CASE_PARAMS];
   uint8_t used[ZP_CASE_PARAMS]; /* backward made a gradient */
@@ -86,6 +88,22 @@ enum { ZP_DRAW_MISUSE = 20 };
 /* Notes the first finding; none if the engine ended by another rank's wrong call. Returns 1. */
 int zp_rank_found(zp_rank_job *r, const char *clause, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* ---- The simulation (rank_reference.c) ------------------------------------------------------- */
+
+/* Opens it and runs INIT. 0, or not 0: no memory, or an error in r->err. */
+int zp_rank_open_reference(zp_rank_job *r);
+
+/* Makes the simulation anew, at the end of so many steps. */
+int zp_rank_return_to(zp_rank_job *r, int64_t steps);
+
+/* ---- The engine (rank_run.c, rank_checkpoints.c) --------------------------------------------- */
+
+/* Makes r->e. 0, or a status with its error in r->err. */
+int zp_rank_create(zp_rank_job *r, const zp_hyper *hyper);
+
+/* Saves or loads, at random, between two steps. 0, or 1 after a finding. */
+int zp_rank_checkpoint(zp_rank_job *r);
 
 /* ---- Memory and streams (rank_memory.c) ------------------------------------------------------ */
 
