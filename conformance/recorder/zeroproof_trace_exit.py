@@ -1,16 +1,17 @@
 """How the process of a recorded program ends: completed, with an exit status, or by an exception.
 
-Python does not say this to functions registered with atexit. What sys.exit and sys.excepthook were
-called with is noted, and at the end the last instruction of the program's outermost frame shows
-whether the program returned, so that a SystemExit which the program caught does not count."""
+Python does not say this to functions registered with atexit. An exception is noted when Python
+calls sys.excepthook. For SystemExit it calls nothing, so the C library writes the status itself, as
+the last byte of the trace, after Python has ended."""
 
-import contextlib
+import ctypes
 import dis
 import sys
 import threading
 
-STATUS, EXCEPTION = 1, 2
+STATUS, EXCEPTION, BYTE, UNKNOWN = range(1, 5)
 INTERRUPTED = 130  # what a shell reports for SIGINT
+UNBUFFERED = 2  # _IONBF
 
 
 def status_of(code):
@@ -27,41 +28,39 @@ def raised(error):
     return EXCEPTION, INTERRUPTED if interrupted else 1, type(error).__name__
 
 
+def c_library():
+    """glibc, which has on_exit(), or None: other C libraries give exit handlers no status."""
+    try:
+        library = ctypes.CDLL(None)
+    except (OSError, TypeError):
+        return None
+    return library if hasattr(library, "on_exit") else None
+
+
+def stream_of(library, fd):
+    """A FILE of the C library that owns the descriptor."""
+    library.fdopen.restype = ctypes.c_void_p
+    stream = ctypes.c_void_p(library.fdopen(fd, b"w"))
+    if stream:
+        library.setvbuf(stream, None, UNBUFFERED, 0)
+    return stream
+
+
+def write_status_at_exit(library, stream):
+    """Lets exit(status) write the status as one byte: on_exit() calls fputc(status, stream)."""
+    library.on_exit(ctypes.cast(library.fputc, ctypes.c_void_p), stream)
+
+
 class Ending:
     def __init__(self):
         self.status, self.error, self.known, self.watching = None, None, False, False
-        self.outermost = self.quitter = None
+        self.outermost = None
         if threading.current_thread() is threading.main_thread():
             frame = sys._getframe()
             while frame.f_back is not None:
                 frame = frame.f_back
             self.outermost = frame
-        self.hook_exit()
         self.hook_errors()
-
-    def note(self, code=None):
-        if self.watching and threading.current_thread() is threading.main_thread():
-            self.status = status_of(code)
-
-    def hook_exit(self):
-        real = sys.exit
-
-        def leave(*args):
-            self.note(*args[:1])
-            return real(*args)
-
-        leave.__doc__, leave.__wrapped__ = real.__doc__, real
-        self.real_exit, self.leave = real, leave
-        with contextlib.suppress(ImportError, AttributeError):
-            from _sitebuiltins import Quitter  # exit() and quit()
-
-            quit_really = Quitter.__call__
-
-            def leave_quietly(quitter, code=None):
-                self.note(code)
-                return quit_really(quitter, code)
-
-            self.quitter, self.real_quit, self.quit = Quitter, quit_really, leave_quietly
 
     def hook_errors(self):
         real = sys.excepthook
@@ -74,22 +73,14 @@ class Ending:
         self.real_hook, self.failing = real, failing
 
     def watch(self):
-        """Installs the hooks."""
+        """Installs the hook."""
         self.status, self.error, self.known, self.watching = None, None, False, True
-        if sys.exit is self.real_exit:
-            sys.exit = self.leave
-        if self.quitter and self.quitter.__call__ is self.real_quit:
-            self.quitter.__call__ = self.quit
         if sys.excepthook is self.real_hook:
             sys.excepthook = self.failing
 
     def leave_alone(self):
-        """Removes the hooks, unless another hook was installed over them: then they do nothing."""
+        """Removes the hook, unless another hook was installed over it: then it does nothing."""
         self.watching = False
-        if sys.exit is self.leave:
-            sys.exit = self.real_exit
-        if self.quitter and self.quitter.__call__ is self.quit:
-            self.quitter.__call__ = self.real_quit
         if sys.excepthook is self.failing:
             sys.excepthook = self.real_hook
 
@@ -109,12 +100,13 @@ class Ending:
         return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("RETURN")
 
     def found(self):
-        """(how, status, reason), or None if the program completed."""
+        """(how, status, reason), or None if the program completed. how BYTE: exit() will say."""
         if not self.known and self.returned():
             return None
         if self.error is not None:
             return self.error
-        unseen = self.status is None and not self.known and self.outermost is not None
-        if unseen and getattr(sys, "last_value", None) is not None:
+        if self.known:
+            return (STATUS, self.status, "") if self.status else None
+        if self.outermost is not None and getattr(sys, "last_value", None) is not None:
             return raised(sys.last_value)  # sys.excepthook was replaced
-        return (STATUS, self.status, "") if self.status else None
+        return BYTE, 0, ""

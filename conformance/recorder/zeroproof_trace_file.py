@@ -6,6 +6,8 @@ import sys
 import threading
 import time
 
+from zeroproof_trace_exit import BYTE, UNKNOWN, c_library, stream_of, write_status_at_exit
+
 GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, EXTENSION = range(1, 13)
 FIRST_DEF, DEFS = 16, 1024
 SITE, AT_SITE, EXIT, LABEL = range(1, 5)  # kinds of extensions
@@ -273,10 +275,30 @@ class TraceFile:
         with self.lock:
             self.put(numbers(*values))
 
+    def close_at_exit(self):
+        """Ends the trace but for the exit status, which the C library writes when the process ends.
+        If something kills the process before, the trace has no end."""
+        library = c_library()
+        stream = library and self.fd is not None and stream_of(library, self.fd)
+        if not stream:
+            self.close(ended=(UNKNOWN, 0, ""))
+            return
+        with self.lock:
+            self.put(numbers(EXTENSION, EXIT, 2, BYTE))  # the second byte of the body is missing
+        if self.fd is not None:
+            fd, self.fd = self.fd, None
+            try:
+                os.fsync(fd)
+            except OSError as error:
+                self.stop(error)
+            write_status_at_exit(library, stream)
+
     def close(self, completed=True, ended=None):
         """Ends the trace with a mark that the rank completed, unless it did not. ended: how,
-        status and reason of a process that ended early."""
-        if ended is not None:
+        status and reason of a process that ended early, or whose status is not known yet."""
+        if ended is not None and ended[0] == BYTE:
+            self.close_at_exit()
+        elif ended is not None:
             how, status, reason = ended
             with self.lock:
                 self.put(extension(EXIT, how, status, words=reason))

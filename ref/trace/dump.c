@@ -219,10 +219,10 @@ static void ending(dumper *d, const char *name, zp_error *err)
   const zp_trace_reader *r = &d->reader;
   char text[TEXT] = "the file ends without an end mark";
   if (r->state == ZP_TRACE_ENDED) snprintf(text, sizeof text, "the rank has completed");
-  if (r->exit.how == ZP_TRACE_STATUS || r->exit.how == ZP_TRACE_EXCEPTION)
-    snprintf(text, sizeof text, "the rank ended with %s%s%sexit status %d",
-             r->exit.how == ZP_TRACE_EXCEPTION ? "an exception " : "", r->exit.reason,
-             r->exit.how == ZP_TRACE_EXCEPTION ? ", " : "", (int)r->exit.status);
+  char how[ZP_TRACE_EXIT_TEXT];
+  if (r->exit.how != ZP_TRACE_NO_EXIT)
+    snprintf(text, sizeof text, "the rank ended with %s",
+             zp_trace_exit_text(&r->exit, how, sizeof how));
   const int64_t at = r->offset - r->have + r->at;
   if (r->state == ZP_TRACE_DAMAGED)
     snprintf(text, sizeof text, "the trace is damaged near byte %" PRId64, at);

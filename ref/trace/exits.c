@@ -1,4 +1,4 @@
-/* Reports ranks whose process ended with an exit status, or by an exception.
+/* Reports ranks whose process ended with an exit status, an unknown one too, or by an exception.
  * conformance/TRACE.md */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -25,15 +25,6 @@ static int by_kind_and_rank(const void *a, const void *b)
   const exited *x = a, *y = b;
   const int kind = by_kind(x, y);
   return kind != 0 ? kind : x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-const char *zp_trace_exit_text(const zp_trace_exit *e, char *text, size_t cap)
-{
-  if (e->how == ZP_TRACE_STATUS) snprintf(text, cap, "exit status %d", (int)e->status);
-  else
-    snprintf(text, cap, "an exception%s%s%s, exit status %d", e->reason[0] ? " (" : "", e->reason,
-             e->reason[0] ? ")" : "", (int)e->status);
-  return text;
 }
 
 static void report(judge *j, const exited *e, int32_t n)

@@ -327,9 +327,6 @@ void zp_trace_report_short(judge *j);
 /* exits.c: reports ranks that ended with an exit status or by an exception: an error if other ranks
  * wait for operations that the rank never enters. After the two reports above. */
 void zp_trace_report_exits(judge *j);
-/* "exit status 3", "an exception (ValueError), exit status 1" */
-enum { ZP_TRACE_EXIT_TEXT = 128 };
-const char *zp_trace_exit_text(const zp_trace_exit *e, char *text, size_t cap);
 
 /* values.c: a fingerprint that p recorded; at the end, reports the first values that differ. */
 void zp_trace_add_value(judge *j, player *p);

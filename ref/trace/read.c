@@ -308,6 +308,10 @@ int zp_trace_next(zp_trace_reader *r, zp_trace_item *item)
       r->value.kind = 0;
       bad = read_extension(r);
       if (bad) return stop(r, bad);
+      if (r->state == ZP_TRACE_ENDED) {
+        item->kind = ZP_TRACE_END;
+        return 1;
+      }
       if (r->value.kind != 0 && r->wants_values) {
         item->kind = ZP_TRACE_VALUE;
         return 1;

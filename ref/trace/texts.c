@@ -1,5 +1,6 @@
 /* Extensions of the format (conformance/TRACE.md), and the texts that a file declares: phases, call
  * sites and labels of groups. Memory is proportional to the texts in the file. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,16 +68,38 @@ static int64_t number(body *b)
   return -2;
 }
 
+/* The status that the C library wrote when the process ended. */
+static int64_t read_status(zp_trace_reader *r, const body *b)
+{
+  if (b->at == b->end) return -2;
+  r->exit.how = *b->at != 0 ? ZP_TRACE_STATUS : ZP_TRACE_NO_EXIT;
+  r->exit.status = *b->at;
+  if (*b->at == 0) r->state = ZP_TRACE_ENDED;
+  return 0;
+}
+
 /* how, status, and the type of the exception */
 static int64_t read_exit(zp_trace_reader *r, body *b)
 {
-  const int64_t how = number(b), status = number(b);
+  const int64_t how = number(b);
+  if (how == ZP_TRACE_BYTE) return read_status(r, b);
+  const int64_t status = number(b);
   if (how < 0 || status < 0 || status > 255) return -2;
   if (how < 1 || how >= ZP_TRACE_ENDINGS) return 0;
   r->exit.how = (zp_trace_ending)how;
   r->exit.status = (int32_t)status;
   zp_trace_clean_text(b->at, b->end - b->at, r->exit.reason, sizeof r->exit.reason);
   return 0;
+}
+
+const char *zp_trace_exit_text(const zp_trace_exit *e, char *text, size_t cap)
+{
+  if (e->how == ZP_TRACE_STATUS) snprintf(text, cap, "exit status %d", (int)e->status);
+  else if (e->how == ZP_TRACE_UNKNOWN) snprintf(text, cap, "an exit status that is not known");
+  else
+    snprintf(text, cap, "an exception%s%s%s, exit status %d", e->reason[0] ? " (" : "", e->reason,
+             e->reason[0] ? ")" : "", (int)e->status);
+  return text;
 }
 
 int64_t zp_trace_read_extension(zp_trace_reader *r, int64_t kind, const uint8_t *raw, int64_t n)

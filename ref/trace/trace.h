@@ -121,6 +121,8 @@ typedef enum zp_trace_ending {
   ZP_TRACE_NO_EXIT = 0,   /* the file does not say how the process ended */
   ZP_TRACE_STATUS = 1,    /* with an exit status that is not 0 */
   ZP_TRACE_EXCEPTION = 2, /* by an exception that the program did not catch */
+  ZP_TRACE_BYTE = 3,      /* of the format only: with the status in a byte; 0: it has completed */
+  ZP_TRACE_UNKNOWN = 4,   /* with an exit status that the recorder did not learn */
   ZP_TRACE_ENDINGS
 } zp_trace_ending;
 
@@ -172,6 +174,9 @@ void zp_trace_close(zp_trace_reader *r);
 /* The text of a number in &r->phases, &r->sites or &r->labels; "" if it has no text. A site is
  * "train.py:15;loop.py:88", the innermost call first. Valid until the next item. */
 const char *zp_trace_text(const zp_trace_reader *r, const zp_trace_texts *of, int32_t number);
+/* "exit status 3", "an exception (ValueError), exit status 1" */
+enum { ZP_TRACE_EXIT_TEXT = 128 };
+const char *zp_trace_exit_text(const zp_trace_exit *e, char *text, size_t cap);
 /* texts.c: keeps the text of a number. */
 void zp_trace_keep_text(zp_trace_reader *r, zp_trace_texts *of, int64_t number, const char *text);
 /* Stores n bytes as a text of at most cap - 1 characters. Characters that JSON or a terminal could

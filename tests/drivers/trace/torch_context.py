@@ -20,9 +20,7 @@ folder, rendezvous, rank = sys.argv[1], sys.argv[2], int(sys.argv[3])
 
 def hooks():
     return (
-        sys.exit,
         sys.excepthook,
-        type(exit).__call__,
         dist.distributed_c10d._check_p2p_op_list,
         list(_global_optimizer_post_hooks),
     )

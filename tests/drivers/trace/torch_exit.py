@@ -1,7 +1,10 @@
 """torch_exit.py DIR: programs that end in different ways, each in a process of its own, and whether
 their traces say how. Prints a line for each."""
 
+import atexit
+import ctypes
 import os
+import resource
 import sys
 import threading
 
@@ -34,8 +37,13 @@ ENDS = {
     "is_interrupted": ((2, 130, "KeyboardInterrupt"), -2),
     "closes_and_exits": ("ended", 3),
     "leaves_by_os_exit": ("stopped", 6),
-    # the recorder does not see the status of an exception that no function of sys raises
-    "raises_system_exit": ("ended", 7),
+    "raises_system_exit": ((1, 7, ""), 7),
+    "raises_system_exit_0": ("ended", 0),
+    "raises_system_exit_200": ((1, 200, ""), 200),
+    "raises_system_exit_after_another": ((1, 7, ""), 7),
+    "raises_system_exit_on_a_full_disk": ("stopped", 7),
+    "cannot_ask_the_c_library": ((4, 0, ""), 7),
+    "is_killed_while_python_ends": ("stopped", -9),
 }
 
 
@@ -61,6 +69,8 @@ def in_thread(function, *args):
 
 
 def begin(folder, name):
+    if name == "is_killed_while_python_ends":
+        atexit.register(lambda: os.kill(os.getpid(), 9))  # is called after the recorder's function
     recorder = zeroproof_trace.record(os.path.join(folder, name), redact="redacts" in name)
     store = dist.HashStore()
     dist.init_process_group("gloo", store=store, rank=0, world_size=1)
@@ -127,5 +137,16 @@ elif case == "closes_and_exits":
     leave(3)
 elif case == "leaves_by_os_exit":
     os._exit(6)
-elif case == "raises_system_exit":
+elif case == "raises_system_exit_after_another":
+    catch(leave, 3)
     raise SystemExit(7)
+elif case == "raises_system_exit_on_a_full_disk":
+    written = os.path.getsize(os.path.join(sys.argv[1], case, "rank-0.zpt"))
+    room = written + len(recorder.file.pending) + 4  # all but the status
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+    raise SystemExit(7)
+elif case == "cannot_ask_the_c_library":
+    ctypes.CDLL = lambda name: None  # has no on_exit
+    raise SystemExit(7)
+elif case.startswith("raises_system_exit") or case == "is_killed_while_python_ends":
+    raise SystemExit(int(case.rpartition("_")[2]) if case[-1].isdecimal() else 7)

@@ -1,8 +1,11 @@
 """Decodes a recorded trace for tests: conformance/TRACE.md, "The format"."""
 
+import contextlib
+
 GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, EXTENSION = range(1, 13)
 FIRST = 16
 SITE, AT_SITE, EXIT, LABEL = range(1, 5)
+STATUS_BYTE = 3  # how a process ended: the status is the next byte
 OPS = (
     "? all_reduce reduce_scatter all_gather reduce broadcast gather scatter all_to_all barrier "
     "send recv"
@@ -22,8 +25,9 @@ class Trace:
         self.exit, self.ended, self.step, self.calls, self.in_call = None, False, None, 0, False
         self.defs, self.phases, self.sites, self.site = {}, {0: ""}, {0: ""}, 0
         self.rank, self.world = self.number(), self.number()
-        while self.at < len(self.data):
-            self.item(self.number())
+        with contextlib.suppress(IndexError):  # the last item may be incomplete
+            while self.at < len(self.data):
+                self.item(self.number())
 
     def number(self):
         value, shift = 0, 0
@@ -94,6 +98,10 @@ class Trace:
             self.sites[number] = self.text(end - self.at)
         elif kind == AT_SITE:
             self.site = number
+        elif kind == EXIT and number == STATUS_BYTE:
+            assert size == 2
+            status = self.data[self.at]
+            self.ended, self.exit = status == 0, (1, status, "") if status else None
         elif kind == EXIT:
             status = self.number()
             self.exit = number, status, self.text(end - self.at)

@@ -105,6 +105,27 @@ expect 1 '^step 3: rank 1 ended with an exception \(ValueError\), exit status 1,
 both "$(operation 1)$(ended 1 3 '')"
 expect 0 '^warning: 2 ranks \(0, 1\) ended with exit status 3, rank 0 first, at its record 1$' \
   an_exit_status_that_no_rank_waits_for_is_a_warning trace check "$tmp/run"
+# The status is a byte that the C library wrote, which is missing while the process runs.
+trace 0 "\\004\\003$(operation 1)$(operation 3)\\011"
+trace 1 "\\004\\003$(operation 1)$(ended 3 200 '')"
+expect 1 '^step 3: rank 1 ended with exit status 200, after 1 record; rank 0 waits for it' \
+  an_exit_status_may_be_a_byte trace check "$tmp/run"
+trace 1 "\\004\\003$(operation 1)$(ended 3 0 '')"
+expect 1 '^consequence: rank 1 finishes after 1 record' the_byte_0_is_an_end_mark \
+  trace check "$tmp/run"
+both "$(operation 1)$(ended 3 0 '')"
+expect 0 "^2 records of 2 ranks: $only" traces_that_end_with_the_byte_0_are_complete \
+  trace check "$tmp/run"
+both "$(operation 1)\\014\\003\\002\\003"
+expect 0 '2 traces without an end mark' without_the_byte_there_is_no_end trace check "$tmp/run"
+invalid the_byte_must_be_within_the_body "$(extension 3 1 '\003')"
+trace 0 "\\004\\003$(operation 1)$(operation 3)\\011"
+trace 1 "\\004\\003$(operation 1)$(ended 4 0 '')"
+expect 1 '^step 3: rank 1 ended with an exit status that is not known, after 1 record; rank 0 waits' \
+  an_exit_status_that_is_not_known_is_no_end_mark trace check "$tmp/run"
+both "$(operation 1)$(ended 4 0 '')"
+expect 0 '^warning: 2 ranks \(0, 1\) ended with an exit status that is not known, rank 0 first' \
+  so_it_is_where_no_rank_waits trace check "$tmp/run"
 both "$(operation 1)$(ended 7 1 '')$(operation 1)\\011"
 expect 0 "^4 records of 2 ranks: $only" an_unknown_way_to_end_is_ignored \
   trace check "$tmp/run"
