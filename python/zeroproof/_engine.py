@@ -60,6 +60,9 @@ SIGNATURES: dict[str, tuple[Any, Sequence[Any]]] = {
     "zp_engine_loss": (_int, [_pointer, _long, _pointer, _pointer]),
     "zp_engine_step": (_int, [_pointer, _pointer]),
     "zp_engine_save": (_int, [_pointer, _text]),
+    "zp_engine_save_begin": (_int, [_pointer, _text]),
+    "zp_engine_save_end": (_int, [_pointer]),
+    "zp_engine_save_written": (_int, [_pointer]),
     "zp_engine_held": (_int, [_pointer, _int, _long, *[ctypes.POINTER(_long)] * 2]),
     "zp_engine_read_state": (_int, [_pointer, _int, _int, _long, _long, _pointer]),
     "zp_engine_write_state": (_int, [_pointer, _int, _int, _long, _long, _pointer]),
@@ -310,8 +313,9 @@ class Native:
         return library()
 
     def failed(self) -> bool:
-        """Has the engine ended with an error?"""
-        return bool(self.lib.zp_binding_why(self._binding, ctypes.byref(_text())))
+        """Has the engine ended with an error? One of a save that failed is not meant."""
+        numbers, sums = (_double * 6)(), (_long * 6)()
+        return bool(self.lib.zp_binding_get(self._binding, numbers, sums))
 
     def check(self, status: int) -> None:
         """Raises EngineError unless status is 0."""
@@ -466,8 +470,16 @@ class Native:
             )
         )
 
-    def save(self, folder: str) -> None:
-        self.check(self.lib.zp_engine_save(self.engine, folder.encode()))
+    def save(self, folder: str, background: bool) -> None:
+        begin = self.lib.zp_engine_save_begin if background else self.lib.zp_engine_save
+        self.check(begin(self.engine, folder.encode()))
+
+    def save_end(self) -> None:
+        self.check(self.lib.zp_engine_save_end(self.engine))
+
+    def written(self) -> bool:
+        """Has this rank's thread written the save in the background?"""
+        return bool(self.lib.zp_engine_save_written(self.engine))
 
     def leave(self) -> None:
         """Collective: ends communication. The memory remains as long as tensors refer to it."""

@@ -14,7 +14,6 @@ mb · world + r of the global batch (STEP-1)."""
 from __future__ import annotations
 
 import contextlib
-import datetime
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,56 +36,8 @@ from ._description import (
     torch_numbers,
 )
 from ._engine import NUMBERS, EngineError, Native, State, Transport
-
-_free_groups = list[dist.ProcessGroup]()  # of engines that are closed
-
-
-def _group_of(group: dist.ProcessGroup | None, timeout_s: float) -> dist.ProcessGroup:
-    """A gloo group of an engine's own. One that is free is taken again: a group that is destroyed
-    leaves its addresses in the store under a name that PyTorch 2.13 may give to the next one."""
-    ranks = dist.get_process_group_ranks(group or dist.group.WORLD)
-    timeout = datetime.timedelta(seconds=timeout_s)
-    known = dist.distributed_c10d._world.pg_map  # not those of an init_process_group before
-    for free in _free_groups:
-        if free in known and dist.get_process_group_ranks(free) == ranks:
-            _free_groups.remove(free)
-            dist.distributed_c10d._set_pg_timeout(timeout, free)
-            return free
-    try:  # with use_local_synchronization groups of others do not count
-        made: dist.ProcessGroup = dist.new_group(
-            ranks, backend="gloo", timeout=timeout, use_local_synchronization=True
-        )
-    except RuntimeError as error:
-        raise EngineError(
-            f"rank {dist.get_rank(group)}: not all of ranks {ranks} have called Engine() within "
-            f"{timeout_s:g} s"
-        ) from error
-    return made
-
-
-class EngineOptimizer(torch.optim.Optimizer):
-    """The engine as a torch Optimizer, for learning rate schedulers and training loops: step() is
-    the engine's, zero_grad() has nothing to do, and the numbers in param_groups are those of the
-    next step. Its state_dict has them alone: Engine.state_dict() and save() have the state."""
-
-    _opt_called = False  # read by torch's schedulers: a step came first
-
-    def __init__(self, engine: Engine, groups: list[dict[str, Any]]) -> None:
-        self._engine = weakref.ref(engine)
-        # OneCycleLR looks for betas or momentum there
-        super().__init__(
-            groups, {k: x for k, x in groups[0].items() if k not in ("params", "kind")}
-        )
-
-    def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        """Engine.step(). closure: None."""
-        engine = self._engine()
-        if closure is not None or engine is None:
-            raise ValueError("EngineOptimizer: step() takes no closure, and needs its engine")
-        engine.step()
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        pass
+from ._groups import acquire, release
+from ._optimizer import EngineOptimizer
 
 
 class Engine:
@@ -142,7 +93,7 @@ class Engine:
         self._own: dist.ProcessGroup | None = None
         self._alarms: Alarms | None = None
         if world > 1:
-            self._own = _group_of(group, timeout_s)
+            self._own = acquire(group, timeout_s)
         self._transport: Transport | None = None
         self._native: Native | None = None
         self._hooks: list[Any] = []
@@ -230,7 +181,7 @@ class Engine:
             self._alarms.close()
             self._alarms = None
         if self._own is not None and clean:
-            _free_groups.append(self._own)
+            release(self._own)
         self._own = None
 
     # ---- Checks ----------------------------------------------------------------------------------
@@ -465,18 +416,35 @@ class Engine:
         self._doing(f"was in {what}()")
         return native
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
+    def save(self, folder: str | os.PathLike[str], *, background: bool = False) -> None:
         """Writes a checkpoint, which any number of ranks, stage and bucket size can load. A save
-        that fails does not end the engine."""
+        that fails does not end the engine.
+
+        background: returns as soon as the state is copied, 12 bytes a parameter over all ranks.
+        A thread writes the copy while steps follow. The checkpoint, of the step of this call, is
+        complete when it is published: by save_end(), or by the next save(), load() or close(),
+        which wait for the thread. They raise its error; then this save has left no checkpoint, and
+        the save() or load() that raised has done nothing else."""
         native = self._between("save")
         self._take_numbers(native)  # those of the next step, which load() gives back
-        native.save(os.fspath(folder))
+        native.save(os.fspath(folder), background)
+
+    def save_end(self) -> None:
+        """Waits for a save in the background and publishes it. By all ranks, between steps. Does
+        nothing if none is under way."""
+        self._between("save_end").save_end()
+
+    @property
+    def saved(self) -> bool:
+        """Whether save_end() would not wait for this rank's thread. Ranks may differ."""
+        return self._open().written()
 
     def load(self, folder: str | os.PathLike[str], *, other_batch: bool = False) -> None:
         """Loads a checkpoint: parameters, optimizer state, loss scale, and the optimizers' numbers
         and clip, which replace those of Engine(). It must have the same kinds of optimizers and,
         unless other_batch, micro-batches of a step on all ranks."""
         native = self._between("load")
+        native.save_end()
         error = "" if os.path.isdir(folder) else f"there is no folder {folder}"
         if os.path.isfile(folder):
             error = f"{folder} is a file; load() takes a folder of save()"
@@ -576,11 +544,12 @@ class Engine:
     def close(self) -> None:
         """Ends the engine, when all ranks have come; after an error without them. The model keeps
         its values, in memory of its own. With engine="cuda" other views of parameters, such as
-        p.detach(), become invalid."""
+        p.detach(), become invalid. A save in the background is published; after an error of the
+        engine, or within a step, it is given up."""
         native, self._native = self._native, None
         if native is None:
             return
-        failed = native.failed()
+        failed, between = native.failed(), not (self._inside or self._mb or self._lent)
         for handle in self._hooks:
             handle.remove()
         for p in self._parameters:
@@ -589,8 +558,12 @@ class Engine:
         self._hooks, self._views = [], []
         clean = False
         try:
-            native.leave()
-            clean = True
+            try:
+                if between:
+                    native.save_end()
+            finally:
+                native.leave()
+                clean = True
         except EngineError:
             if not failed:  # else it has been raised before
                 raise

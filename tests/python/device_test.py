@@ -179,6 +179,29 @@ def from_python():
             check(f"from Python: {name}, order {seed}", found == wanted, (found, wanted))
 
 
+def saved_in_background():
+    """load() publishes the save of the step before; the same step then has the same bits."""
+
+    def step_of(engine):
+        with engine.micro_batch():
+            x, y = batch_of(engine.last.steps if engine.last else 0, 0, torch.float32)
+            engine.backward(functional.mse_loss(engine.model(x, rare=True), y))
+        return engine.step()
+
+    def program():
+        with zt.Engine(Net(), {"lr": 0.02}, engine="cuda") as engine:
+            step_of(engine)
+            engine.save(folder, background=True)
+            first = step_of(engine)
+            engine.load(folder)
+            return first, engine.last.steps, step_of(engine)
+
+    with tempfile.TemporaryDirectory() as folder:
+        first, steps, again = simulated(program)
+    good = steps == 1 and first[:6] == again[:6]
+    check("from Python: a save in the background is loaded", good, (first, steps, again))
+
+
 def refused():
     library = os.environ["ZEROPROOF_CUDA_ENGINE"]
     for name, run, text in (
@@ -220,5 +243,6 @@ if __name__ == "__main__":
     else:
         refused()
         from_python()
+        saved_in_background()
         replayed(program, "", (1, 2, 3, 4), CASES)
     sys.exit(engine_test.failed > 0)

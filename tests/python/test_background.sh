@@ -1,0 +1,21 @@
+#!/bin/sh
+# zeroproof.torch.Engine: saves in the background; faults planted in it are found.
+# inputs: build/libzeroproof.so.* build/libzeroproof_engine.so python tests/fixtures/lib.sh
+# inputs: tests/python conformance/locks @venv:torch-2.13.0
+cd "$(dirname "$0")/../.." || exit 3
+. tests/python/lib.sh
+# Python loads no library with a sanitizer; the plain `make test` runs this.
+[ "${SAN:-0}" = 1 ] && exit 0
+"$python" -W ignore tests/python/background_test.py || bad=1
+
+fault it_is_no_background _engine.py 's/zp_engine_save_begin if background/zp_engine_save if background/' \
+  tests/python/background_test.py
+fault it_is_always_written _engine.py 's/return bool(self.lib.zp_engine_save_written.*/return True/' \
+  tests/python/background_test.py
+fault errors_before_hide_that_of_close _engine.py \
+  's/return bool(self.lib.zp_binding_get.*/return bool(self.lib.zp_binding_why(self._binding, \
+     ctypes.byref(_text())))/' \
+  tests/python/background_test.py
+fault nothing_publishes_it engine.py 's/^\( *\)native.save_end()$/\1pass/' \
+  tests/python/background_test.py
+exit "$bad"
