@@ -38,6 +38,9 @@ void zp_trace_explain_free(judge *j)
   free(x->option);
   free(x->past[0]);
   free(x->past[1]);
+  free(x->calls[0].at);
+  free(x->calls[1].at);
+  free(x->score);
   free(x);
   j->explain = NULL;
 }
@@ -109,6 +112,7 @@ static int32_t support_of(explain *x, option *o)
 {
   const team *t = &x->team[x->match[o->edit->match].team];
   int32_t sum = 0, agree = x->match[o->edit->match].entered;
+  zp_explain_locate(x, o);
   for (int32_t i = 0; i < o->n; i++) {
     o->edit[i].support = zp_explain_support(x, &o->edit[i]);
     sum += o->edit[i].support;

@@ -81,6 +81,29 @@ typedef enum edit_kind {
   EDIT_REMOVE
 } edit_kind;
 
+typedef struct spot { /* which of several equal operations a rank skipped, or entered in addition */
+  const char *site, *phase, *next_site; /* next: what it entered instead; NULL: unknown */
+  int64_t step, next_step, record;      /* record: of its operation there; -1: unknown */
+  int64_t number, back; /* in the group; by how many it precedes the place of the edit */
+  int64_t order, room;  /* order: its place in the sequence of the rank; room: what the rank entered
+                           in other groups since the operation before */
+  int32_t ties, gain;   /* ties: as likely ones; gain: lines and steps that agree more */
+  uint8_t known, open, earlier; /* open: it may be another one of ties; earlier: or one before */
+} spot;
+
+typedef struct zp_explain_call { /* an operation of a rank in a team */
+  zp_trace_sig sig;
+  int64_t record, step, order;
+  const char *site, *phase;
+  uint64_t line; /* of the site; 0: unknown */
+} zp_explain_call;
+
+typedef struct zp_explain_calls {
+  zp_explain_call *at;   /* [n] */
+  int64_t n, cap, first; /* first: the number of the first one in the team */
+  int64_t past;          /* those before the window, and in its head */
+} zp_explain_calls;
+
 typedef struct edit {
   edit_kind kind;
   int32_t rank, at; /* at: the event of its window as it was before the edit */
@@ -91,6 +114,7 @@ typedef struct edit {
   zp_trace_sig was; /* replace: what the rank entered */
   int32_t support;  /* how much better its earlier steps agree with it */
   int32_t before;   /* insert: the event before which it fits best; -1: one before the window */
+  spot spot;        /* insert, remove */
 } edit;
 
 enum { EXPLAIN_EDITS = 12, EXPLAIN_PLANS = 16, EXPLAIN_TROUBLES = 64 };
@@ -143,6 +167,10 @@ typedef struct explain {
   int64_t spent, done; /* events replayed: in all, by the last replay */
   uint64_t *past[2];   /* the symbols of two ranks */
   int64_t past_cap[2];
+  int32_t by_line;           /* symbols distinguish call sites */
+  zp_explain_calls calls[2]; /* of two ranks */
+  int32_t *score;            /* [scores] of explain_shift.c */
+  int64_t scores;
 } explain;
 
 /* explain_memory.c: memory that lasts until zp_trace_explain_free; cleared. */
@@ -172,6 +200,11 @@ void zp_explain_undo(explain *x, int32_t n);
 /* explain_past.c: how much better the rank's sequence of operations agrees, after the edit, with
  * its own earlier ones and with those of other ranks. */
 int32_t zp_explain_support(explain *x, edit *e);
+
+/* explain_shift.c: sets edit.spot of an option that is not applied. */
+void zp_explain_locate(explain *x, option *o);
+/* A hash of a call site; 0: unknown. */
+uint64_t zp_explain_line(const char *site);
 
 /* explain_text.c: adds the causes of a plan to the verdict. plans: those that are equally likely,
  * the best first. */

@@ -31,13 +31,21 @@ static uint64_t symbol_of(uint64_t group, int32_t size, const zp_trace_sig *s)
 #define STEP ((uint64_t)2 << 32 | 2)
 #define START ((uint64_t)3 << 32 | 3)
 
-/* The symbol of an element of a rank's past. */
-static uint64_t past_symbol(const player *p, int32_t link)
+/* The symbol of an operation at a call site, if sites count. */
+static uint64_t at_site(const explain *x, uint64_t symbol, const char *site)
 {
-  if (link == ZP_TRACE_PAST_STEP) return STEP;
+  return x->by_line ? symbol ^ mix(zp_explain_line(site)) >> 32 << 32 : symbol;
+}
+
+/* The symbol of an element of a rank's past. */
+static uint64_t past_symbol(const explain *x, const player *p, int32_t link)
+{
+  if (link <= ZP_TRACE_PAST_STEP) return STEP;
   if (link < 0 || p->link[link].g == NULL) return UNKNOWN;
   const group *g = p->link[link].g;
-  return symbol_of((uint64_t)g->index, g->size, &p->known[link].sig);
+  const zp_trace_def *d = &p->known[link];
+  const uint64_t symbol = symbol_of((uint64_t)g->index, g->size, &d->sig);
+  return at_site(x, symbol, zp_trace_text(&p->reader, &p->reader.sites, d->site));
 }
 
 static uint64_t event_symbol(const explain *x, const event *e)
@@ -49,7 +57,7 @@ static uint64_t event_symbol(const explain *x, const event *e)
       t->known != NULL ? (uint64_t)t->known->index : (uint64_t)e->team + ((uint64_t)1 << 40);
   zp_trace_sig sig = e->sig;
   if (t->known == NULL && t->parent >= 0) sig.root = e->place ? t->from : t->to;
-  return symbol_of(group, t->size, &sig);
+  return at_site(x, symbol_of(group, t->size, &sig), e->site);
 }
 
 void zp_trace_grow_past(judge *j, player *p)
@@ -78,7 +86,7 @@ static int64_t sequence(explain *x, int32_t rank, int to, int64_t *head)
   uint64_t *past = x->past[to];
   if (kept == p->past_n) past[n++] = START;
   for (int64_t i = p->past_n - kept; i < p->past_n; i++)
-    past[n++] = past_symbol(p, p->past[i & (p->past_cap - 1)]);
+    past[n++] = past_symbol(x, p, p->past[i & (p->past_cap - 1)]);
   *head = n;
   for (int32_t i = t->head; i < t->n; i++)
     if (t->event[i].kind == EVENT_OP || t->event[i].kind == EVENT_STEP)
@@ -227,7 +235,7 @@ static int is_familiar(const explain *x, int32_t rank, const event *e, int32_t a
   int64_t later = at < t->head ? p->reader.records - e->at.record : 0;
   for (int64_t i = p->past_n; i-- > p->past_n - kept;) {
     const int32_t link = p->past[i & (p->past_cap - 1)];
-    if (link == ZP_TRACE_PAST_STEP || later-- > 0 || past_symbol(p, link) != symbol) continue;
+    if (link <= ZP_TRACE_PAST_STEP || later-- > 0 || past_symbol(x, p, link) != symbol) continue;
     if (strcmp(zp_trace_text(&p->reader, &p->reader.sites, p->known[link].site), e->site) == 0)
       return 1;
   }
@@ -255,12 +263,26 @@ static int is_another_call(const explain *x, const edit *e)
   return differ > 0 && is_familiar(x, e->rank, mine, e->at);
 }
 
+/* How much better a rank's sequence agrees with its own past if an operation was skipped, or was
+ * extra, at e->spot, and operations at different lines are different ones. */
+static int32_t gain_by_line(explain *x, change *c)
+{
+  int64_t head;
+  if (c->e->spot.back == 0 || c->e->what.site == NULL) return 0;
+  x->by_line = 1;
+  (void)sequence(x, c->e->rank, 0, &head);
+  const int32_t gained = gain(x, c, x->past[0], c->at, (uint64_t)UINT32_MAX << 32);
+  x->by_line = 0;
+  (void)sequence(x, c->e->rank, 0, &head);
+  return 4 * gained;
+}
+
 int32_t zp_explain_support(explain *x, edit *e)
 {
   const int32_t other_call =
       (e->kind == EDIT_REPLACE || e->kind == EDIT_REPLACE_ALL) && is_another_call(x, e) ? 64 : 0;
   const uint64_t own = (uint64_t)UINT32_MAX << 32;
-  int64_t head;
+  int64_t head, back = e->kind == EDIT_INSERT ? BACK : 0;
   change c = {.e = e, .n = sequence(x, e->rank, 0, &head), .moved = -1};
   c.past = x->past[0];
   c.at = index_of(x, e->rank, e->at, head);
@@ -268,12 +290,17 @@ int32_t zp_explain_support(explain *x, edit *e)
   if (e->kind == EDIT_END) return end_is_normal(x, e) ? -8 : 32;
   if (e->kind >= EDIT_ORDER && e->kind <= EDIT_LATER_ALL)
     c.moved = index_of(x, e->rank, e->from, head);
+  if (e->spot.back > 0) {
+    c.at = e->spot.order;
+    if (back > e->spot.room) back = e->spot.room;
+  }
   int32_t most = INT32_MIN;
-  const int64_t at = c.at, back = e->kind == EDIT_INSERT ? BACK : 0;
+  const int64_t at = c.at;
   /* an operation may have been skipped before others that are asynchronous */
   for (int64_t k = 0; k <= back && k < at; k++) {
     c.at = at - k;
-    const int32_t support = 8 * gain(x, &c, c.past, c.at, own) + gain_of_others(x, &c);
+    const int32_t support =
+        8 * gain(x, &c, c.past, c.at, own) + gain_of_others(x, &c) + gain_by_line(x, &c);
     if (support <= most) continue;
     most = support;
     if (k > 0) e->before = event_at(x, e->rank, c.at, head);

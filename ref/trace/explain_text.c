@@ -173,12 +173,48 @@ static void put_record(text *t, const option *o)
 
 /* ---- Sentences ------------------------------------------------------------------------------- */
 
+/* " (or an earlier one of 10 equal operations)" */
+static void put_others(text *t, const spot *s)
+{
+  if (!s->open) return;
+  put(t, " (or an earlier one");
+  if (s->ties > 1) put(t, " of %s%d equal operations", s->earlier ? "at least " : "", (int)s->ties);
+  put(t, ")");
+}
+
+/* "; 3 equal operations later, ranks 0, 1" */
+static void put_later(text *t, const spot *s, int32_t *rank, int32_t n)
+{
+  put(t, "; %" PRId64 " equal operation%s later, ", s->back, s->back == 1 ? "" : "s");
+  put_who(t, rank, n);
+}
+
+/* The rest of the sentence about a skip after which equal operations followed. */
+static void say_skipped_earlier(explain *x, text *t, const option *o)
+{
+  const spot *s = &o->edit->spot;
+  int32_t n, *rank = others(x, o, 1, &n);
+  put(t, " and entered the next equal one");
+  if (s->next_step >= 0 && s->next_step != s->step) put(t, " of step %" PRId64, s->next_step);
+  if (s->next_site != NULL) put(t, " (%.*s)", (int)strcspn(s->next_site, ";"), s->next_site);
+  if (o->n == 1 && s->record >= 0) put(t, " at its record %" PRId64, s->record);
+  if (n == 0) return;
+  put_later(t, s, rank, n);
+  if (zp_explain_complete(x, o->edit->match)) put(t, " entered one more");
+  else put(t, n == 1 ? " is waiting for one more" : " are waiting for one more");
+}
+
 static void say_insert(explain *x, text *t, const option *o, const event *theirs)
 {
   const edit *e = o->edit;
   const track *mine = &x->track[e->rank];
   put(t, " skipped ");
-  put_event(x, t, &e->what, theirs ? theirs->site : NULL);
+  put_event(x, t, &e->what, e->spot.known ? e->spot.site : theirs ? theirs->site : NULL);
+  put_others(t, &e->spot);
+  if (e->spot.back > 0) {
+    say_skipped_earlier(x, t, o);
+    return;
+  }
   int32_t i = e->before;
   if (i >= 0 && i < mine->n && mine->event[i].kind == EVENT_WAIT) i = mine->event[i].of;
   while (i >= 0 && i < mine->n && mine->event[i].kind != EVENT_OP) i++;
@@ -192,16 +228,23 @@ static void say_insert(explain *x, text *t, const option *o, const event *theirs
 static void say_remove(explain *x, text *t, const option *o)
 {
   const edit *e = o->edit;
-  int32_t n, *rank = others(x, o, zp_explain_complete(x, e->match), &n);
+  const spot *s = &e->spot;
+  const int complete = zp_explain_complete(x, e->match);
+  int32_t n, *rank = others(x, o, complete, &n);
   put(t, " entered an extra ");
-  put_event(x, t, &e->what, e->what.site);
-  put_record(t, o);
+  put_event(x, t, &e->what, s->known ? s->site : e->what.site);
+  put_others(t, s);
+  if (s->back == 0) put_record(t, o);
+  else if (o->n == 1 && s->record >= 0) put(t, " at its record %" PRId64, s->record);
   if (n == 0) return;
-  put(t, "; ");
-  put_who(t, rank, n);
-  put(t, zp_explain_complete(x, e->match) ? " entered something else"
-         : n == 1                         ? " does not enter it"
-                                          : " do not enter it");
+  if (s->back > 0) put_later(t, s, rank, n);
+  else {
+    put(t, "; ");
+    put_who(t, rank, n);
+  }
+  const char *one = s->back > 0 ? "another one" : "it";
+  if (complete) put(t, " entered something else");
+  else put(t, n == 1 ? " does not enter %s" : " do not enter %s", one);
 }
 
 static void say_replace(explain *x, text *t, const option *o, const event *theirs)
@@ -328,6 +371,17 @@ static zp_trace_cause *add_cause(judge *j, const char *kind, int32_t number)
   return c;
 }
 
+/* Sets where the cause is. of: the operation that shows it, or NULL. */
+static void set_moment(judge *j, zp_trace_cause *c, const edit *e, const event *of)
+{
+  const spot *s = &e->spot;
+  const char *site = s->known ? s->site : of != NULL ? of->site : NULL;
+  const char *phase = s->known ? s->phase : of != NULL ? of->phase : NULL;
+  if (site != NULL) c->site = copy(j, site);
+  if (phase != NULL) c->phase = copy(j, phase);
+  c->step = s->known ? s->step : of != NULL ? of->at.step : -1;
+}
+
 /* The cause that an option is, in the windows as they are. */
 static void report(explain *x, const option *o, int32_t number, int32_t equally, int32_t more)
 {
@@ -346,16 +400,12 @@ static void report(explain *x, const option *o, int32_t number, int32_t equally,
   const track *mine = &x->track[e->rank];
   for (int32_t i = 0; i < mine->n && i <= e->at; i++)
     if (mine->event[i].at.record >= 0) c->record = mine->event[i].at.record;
+  if (e->spot.back > 0) c->record = e->spot.record;
   if (shown == NULL) return;
   put_op(op, &shown->sig);
   c->op = copy(j, op->s);
   c->group = copy(j, name_of(x, shown->team));
-  const char *site = e->kind == EDIT_INSERT ? (theirs ? theirs->site : NULL) : shown->site;
-  if (site != NULL) c->site = copy(j, site);
-  const char *phase = e->kind == EDIT_INSERT ? (theirs ? theirs->phase : NULL) : shown->phase;
-  if (phase != NULL) c->phase = copy(j, phase);
-  c->step = theirs != NULL && (e->kind == EDIT_INSERT || e->kind == EDIT_END) ? theirs->at.step
-                                                                              : shown->at.step;
+  set_moment(j, c, e, e->kind == EDIT_INSERT || e->kind == EDIT_END ? theirs : shown);
 }
 
 /* The edits of a plan that belong to the cause of option k, besides it. */

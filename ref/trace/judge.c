@@ -91,7 +91,7 @@ static void replay(judge *j, player *p)
       break;
     case ZP_TRACE_STEP:
       p->step = item->number;
-      zp_trace_note_past(j, p, ZP_TRACE_PAST_STEP);
+      zp_trace_note_past(j, p, zp_trace_past_of_step(item->number));
       break;
     case ZP_TRACE_VALUE: zp_trace_add_value(j, p); break;
     default: break;

@@ -310,7 +310,17 @@ void zp_trace_first_cause(judge *j, const zp_trace_finding *f);
 /* explain_past.c: makes room for more of the rank's past. */
 void zp_trace_grow_past(judge *j, player *p);
 enum { ZP_TRACE_NO_LINK = UINT16_MAX };
+/* Elements of player.past that are no links: unknown operations; steps, which are -2 - the number,
+ * limited to a value that means an unknown one. */
 enum { ZP_TRACE_PAST_STEP = -2, ZP_TRACE_PAST_UNKNOWN = -1 };
+static inline int32_t zp_trace_past_of_step(int64_t step)
+{
+  return step < INT32_MAX - 1 ? (int32_t)(ZP_TRACE_PAST_STEP - step) : INT32_MIN;
+}
+static inline int64_t zp_trace_past_step(int32_t element)
+{
+  return element == INT32_MIN ? -1 : (int64_t)ZP_TRACE_PAST_STEP - element;
+}
 /* Notes an operation, by its link, or a step. */
 static inline void zp_trace_note_past(judge *j, player *p, int32_t link)
 {
