@@ -200,6 +200,9 @@ static int is_better(const option *o, int32_t support, const plan *p)
   const option *q = &p->option[0];
   if (cost_of(o) != cost_of(q)) return cost_of(o) < cost_of(q);
   if (o->left > 0 && o->done != q->done) return o->done > q->done;
+  /* lines and steps that are shifted before the edit are explained by an earlier one only */
+  const int32_t gain_o = o->edit->spot.gain, gain_q = q->edit->spot.gain;
+  if (gain_o != gain_q && same_ranks(o, q)) return gain_o > gain_q;
   return support > p->support;
 }
 

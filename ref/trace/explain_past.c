@@ -125,7 +125,7 @@ static int32_t event_at(const explain *x, int32_t rank, int64_t at, int64_t head
 
 /* ---- How well an edit agrees with it --------------------------------------------------------- */
 
-enum { AHEAD = 24, CONTEXT = 64, BACK = 16, OTHERS = 8 };
+enum { AHEAD = 24, CONTEXT = 64, BACK = 16, OTHERS = 8, EVIDENCE = 16 };
 
 /* How well the symbols `now` continue like `then`: each equal one counts; so does an end without a
  * difference. */
@@ -305,5 +305,6 @@ int32_t zp_explain_support(explain *x, edit *e)
     most = support;
     if (k > 0) e->before = event_at(x, e->rank, c.at, head);
   }
-  return (most == INT32_MIN ? 0 : most) - other_call;
+  const int32_t evidence = e->spot.gain < EVIDENCE ? e->spot.gain : EVIDENCE;
+  return (most == INT32_MIN ? 0 : most) - other_call + 16 * evidence;
 }

@@ -227,6 +227,7 @@ static void finish(judge *j)
   zp_trace_report_short(j);
   zp_trace_report_exits(j);
   zp_trace_report_values(j);
+  zp_trace_report_shifted(j);
   for (int32_t i = 0; i < j->flight.notes; i++) {
     const zp_flight_note *note = &j->flight.note[i];
     zp_trace_add_finding(j, "unknown", note->ranks > 0 ? note->rank[0] : -1, 0, 1, "%s",

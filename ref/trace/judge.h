@@ -334,6 +334,9 @@ void zp_trace_note_gap(judge *j, const wait *w, int32_t by, const int32_t *late,
 void zp_trace_report_behind(judge *j);
 /* Reports ranks that enter fewer or more operations of a group than its other members. */
 void zp_trace_report_short(judge *j);
+/* shifted.c: if there are no errors, warns of ranks that may have skipped one of several equal
+ * operations, or entered one more, as call sites and steps show. */
+void zp_trace_report_shifted(judge *j);
 /* exits.c: reports ranks that ended with an exit status or by an exception: an error if other ranks
  * wait for operations that the rank never enters. After the two reports above. */
 void zp_trace_report_exits(judge *j);

@@ -20,8 +20,10 @@ class Track:
 
 
 class Oracle:
-    def __init__(self, program, run):
-        self.program = program
+    """moments: steps and call sites count as arguments on which the members must agree."""
+
+    def __init__(self, program, run, moments=False):
+        self.program, self.moments = program, moments
         self.members = {}
         self.tracks = [self.track(rank, run) for rank in range(program.world)]
         self.signatures = {}  # (key): sigs that members enter
@@ -34,21 +36,26 @@ class Oracle:
         self.settle()
 
     def track(self, rank, run):
-        events = []
+        events, step = [], -1
         for e in run.traces[rank]:
             if e[0] == "op":
                 key, members = meeting_of(self.program, rank, e)
                 self.members[key] = members
-                events.append((OP, key, e[2], e[3], e[4]))
+                sig = e[2]
+                if self.moments:
+                    sig = (*sig, step, self.program.site(rank, e))
+                events.append((OP, key, sig, e[3], e[4]))
+            elif e[0] == "step":
+                step = e[1]
             elif e[0] == "wait":
                 events.append((WAIT, e[1]))
-            elif e[0] != "step":
+            else:
                 events.append((CALL,) if e[0] == "call" else (CALL_END,))
         return Track(events, "normal" if run.ends[rank] == "end" else "stopped")
 
     def settle(self):
         """A rank whose trace was cut within an operation: nothing is known about its rest."""
-        replay = Replay(self, self.tracks, stop_at_mismatch=False)
+        replay = Replay(self, self.tracks, stop_at_mismatch=False, length=5)
         for rank, track in enumerate(self.tracks):
             if not track.events:
                 continue
@@ -63,6 +70,7 @@ class Oracle:
             if waits:
                 track.end = "unknown"
         self.good = not replay.differ and not replay.contradicts()
+        self.good = self.good and self.is_good(0, self.tracks[0])
 
     def is_good(self, rank, track):
         tracks = list(self.tracks)
@@ -73,11 +81,13 @@ class Oracle:
     # ---- Edits -----------------------------------------------------------------------------------
 
     def explanations(self):
-        """{rank: kinds} of all single edits that leave no contradiction."""
+        """{rank: kinds} of all single edits that leave no contradiction. With moments: kinds with
+        step and site of the operation."""
         found = {}
         for rank in range(self.program.world):
             kinds = set()
-            for kind, track in self.edits(rank):
+            for kind, track, sig in self.edits(rank):
+                kind = (kind, *sig[5:]) if self.moments else kind
                 if kind not in kinds and self.is_good(rank, track):
                     kinds.add(kind)
             if kinds:
@@ -88,26 +98,26 @@ class Oracle:
         track = self.tracks[rank]
         events, end = track.events, track.end
         if end in ("normal", "stopped"):
-            yield "exit" if end == "normal" else "hang", Track(events, "unknown")
+            yield "exit" if end == "normal" else "hang", Track(events, "unknown"), ()
         for i, e in enumerate(events):
             if e[0] != OP:
                 continue
-            yield "extra", Track(without(events, i), end)
+            yield "extra", Track(without(events, i), end), e[2]
             for sig in self.signatures[e[1]]:
-                sig = self.mine(e[1], sig, rank)
+                sig = (*self.mine(e[1], sig, rank)[:5], *e[2][5:])
                 if not agree(sig, e[2]):
                     new = (*e[:2], sig, *e[3:])
-                    yield field(e[2], sig), Track([*events[:i], new, *events[i + 1 :]], end)
+                    yield field(e[2], sig), Track([*events[:i], new, *events[i + 1 :]], end), sig
             later = [k for k in range(i + 1, len(events)) if events[k][0] == OP][:1]
             for k in later:
-                yield "order", Track(exchanged(events, i, k), end)
+                yield "order", Track(exchanged(events, i, k), end), e[2]
         for key, members in self.members.items():
             if rank not in members:
                 continue
             for sig in self.signatures[key]:
                 new = (OP, key, self.mine(key, sig, rank), False, -2)
                 for i in range(len(events) + 1):
-                    yield "skip", Track([*events[:i], new, *events[i:]], end)
+                    yield "skip", Track([*events[:i], new, *events[i:]], end), new[2]
 
     def mine(self, key, sig, rank):
         """A member's signature as another member has it: the ends of a pair differ."""
@@ -115,7 +125,7 @@ class Oracle:
             return sig
         members = self.members[key]
         sends = members[0] == rank
-        return (SEND if sends else RECV, *sig[1:4], key[2] if sends else key[1])
+        return (SEND if sends else RECV, *sig[1:4], key[2] if sends else key[1], *sig[5:])
 
 
 def last_units(events):
@@ -153,8 +163,10 @@ def field(was, sig):
 
 
 class Replay:
-    def __init__(self, oracle, tracks, stop_at_mismatch=True):
-        self.tracks, self.members = tracks, oracle.members
+    """length: how much of a signature the members must agree on."""
+
+    def __init__(self, oracle, tracks, stop_at_mismatch=True, length=7):
+        self.tracks, self.members, self.length = tracks, oracle.members, length
         world = len(tracks)
         self.at = [0] * world
         self.units = [{} for _ in range(world)]
@@ -177,7 +189,7 @@ class Replay:
         self.count[(key, rank)] = k + 1
         meeting = (key, k)
         entered = self.entered.setdefault(meeting, [])
-        if entered and not agree(entered[0][1], e[2]):
+        if entered and not agree(entered[0][1][: self.length], e[2][: self.length]):
             self.differ.add(meeting)
         entered.append((rank, e[2]))
         self.units[rank][e[4]] = meeting

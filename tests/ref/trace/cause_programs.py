@@ -27,12 +27,18 @@ class Program:
         self.deviation = None  # (kind, rank)
         self.stuck = self.eager = False
         self.marks = True
+        self.lines = {}  # unit: the call site of its operations, or {rank: site}
 
     def group(self, ranks):
         ranks = sorted(ranks)
         if ranks not in self.groups:
             self.groups.append(ranks)
         return self.groups.index(ranks)
+
+    def site(self, rank, event):
+        """The call site of an operation, or None."""
+        site = self.lines.get(event[4])
+        return site.get(rank) if isinstance(site, dict) else site
 
 
 # ---- Programs ------------------------------------------------------------------------------------
@@ -359,6 +365,10 @@ def numbers(*values):
     return b"".join(map(number, values))
 
 
+def extension(kind, body):
+    return numbers(12, kind, len(body)) + body
+
+
 def encode(program, rank, events, end):
     out = bytearray(b"ZPTRACE\1" + numbers(rank, program.world))
     for i, ranks in enumerate(program.groups):
@@ -368,15 +378,22 @@ def encode(program, rank, events, end):
             out += numbers(len(ranks), ranks.index(rank) + 1, len(ranks))
             for member in ranks:
                 out += numbers(member, 0, 1)
-    ids, record, records = {}, {}, 0
+    ids, sites, record, records, at = {}, {None: 0}, {}, 0, None
     for event in events:
         if event[0] == "op":
             op, redop, dtype, count, root = event[2]
             fields = (op, redop, dtype, count + 1, event[1] + 1, root + 1, int(event[3]), 0)
-            if fields not in ids:
-                ids[fields] = len(ids)
-                out += numbers(2, ids[fields], *fields)
-            out += number(16 + ids[fields])
+            site = program.site(rank, event)
+            if site not in sites:
+                sites[site] = len(sites)
+                out += extension(1, number(sites[site]) + site.encode())
+            if (fields, site) not in ids:
+                ids[fields, site] = len(ids)
+                if site != at:
+                    out += extension(2, number(sites[site]))
+                    at = site
+                out += numbers(2, ids[fields, site], *fields)
+            out += number(16 + ids[fields, site])
             record[event[4]] = records
             records += 1
         elif event[0] == "wait":

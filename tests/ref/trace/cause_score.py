@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+import cause_equal
 import cause_oracle
 import cause_programs
 
@@ -111,6 +112,70 @@ class Score:
             if not named >= set(found):
                 self.fail(seed, program, f"not all are named of {found}", verdict)
 
+    # ---- Runs of equal operations ----------------------------------------------------------------
+
+    def equal(self, seed, large):
+        program = cause_equal.make(seed, *((7, 9) if large else (2, 6)))
+        run = cause_programs.Run(program)
+        verdict = judge(program, run, os.path.join(self.folder, f"equal {large} {seed}"))
+        hints = [f for f in verdict["findings"] if f["kind"] == "shifted"]
+        if program.deviation is None:
+            self.count["equal correct"] += 1
+            if not verdict["good"] or hints:
+                self.count["equal alarms"] += 1
+                self.fail(seed, program, "a false alarm or hint", verdict)
+        elif verdict["good"]:
+            self.hint(seed, program, run, verdict, hints)
+        else:
+            oracle = cause_oracle.Oracle(program, run, moments=True)
+            self.sites(seed, program, verdict, oracle.explanations())
+
+    @staticmethod
+    def moment(cause):
+        """A cause as the oracle has it: the end of a trace has no step and no site."""
+        kind = SAME.get(cause["kind"], cause["kind"])
+        return (kind,) if kind in ("exit", "hang") else (kind, cause["step"], cause["site"])
+
+    def hint(self, seed, program, run, verdict, hints):
+        """The arguments fit, but the rank skipped one and made up for it."""
+        moment = cause_equal.first_shifted(program, run)
+        if moment is None:
+            self.count["equal invisible"] += 1
+            return
+        self.count["equal fits"] += 1
+        step, site = moment
+        said = "".join(h["text"] for h in hints)
+        right = len(hints) == 1 and program.deviation[1] in hints[0]["ranks"]
+        right = right and (step < 0 or f"step {step}" in said)
+        right = right and (site is None or site.split(";")[0] in said)
+        self.count["equal hints"] += right
+        if not right:
+            self.fail(seed, program, f"no hint at {moment}: {said}", verdict)
+
+    def sites(self, seed, program, verdict, found):
+        """The first cause must have the step and the site of an explanation of its rank."""
+        rank = program.deviation[1]
+        if program.deviation[0] == "shift" or rank not in found:
+            self.count["equal unexplained"] += 1
+            return
+        causes = [c for c in verdict["cause"] if c["cause"] == 0]
+        first = causes[:1] or [{"ranks": [], "kind": "", "step": -1, "site": None}]
+        named = self.moment(first[0])
+        which = "equal sites" if len(found) == 1 else "equal ambiguous"
+        self.count[which] += 1
+        right = first[0]["ranks"] == [rank] and named in found[rank]
+        if len(found) > 1:
+            ranks = {r for c in causes for r in c["ranks"]}
+            wrong = [
+                c
+                for c in causes
+                if self.moment(c) not in found.get(c["ranks"][0], ())
+            ]
+            right = ranks >= set(found) and not wrong
+        self.count[which + " named"] += right
+        if not right:
+            self.fail(seed, program, f"planted {program.moment}, possible {found}", verdict)
+
     def table(self):
         n = self.count
         rows = [
@@ -126,6 +191,14 @@ class Score:
              n["large invisible"]),
             ("of them visible", n["large deviating"] - n["large invisible"],
              "the planted one is the first", n["large first"]),
+            ("correct, with runs of equal operations", n["equal correct"], "errors or hints reported",
+             n["equal alarms"]),
+            ("skip or extra among equal ones, unambiguous", n["equal sites"],
+             "rank, step and site named first", n["equal sites named"]),
+            ("ambiguous", n["equal ambiguous"], "all ranks named, each with its step and site",
+             n["equal ambiguous named"]),
+            ("arguments fit, lines and steps are shifted", n["equal fits"],
+             "the first one is named in a warning", n["equal hints"]),
         ]  # fmt: skip
         print("| programs | number | verdict | number |\n|---|---|---|---|")
         for row in rows:
@@ -142,8 +215,12 @@ class Score:
             return not self.wrong
         visible = n["small deviating"] - n["small invisible"]
         large = n["large deviating"] - n["large invisible"]
+        equal = n["equal sites"] + n["equal ambiguous"] + n["equal fits"]
+        named = n["equal sites named"] + n["equal ambiguous named"] + n["equal hints"]
         return (
-            n["small alarms"] + n["large alarms"] == 0
+            n["equal alarms"] == 0
+            and named >= FIRST * equal
+            and n["small alarms"] + n["large alarms"] == 0
             and n["unambiguous"] >= UNAMBIGUOUS * visible
             and n["unambiguous first"] >= FIRST * n["unambiguous"]
             and n["ambiguous all"] == n["ambiguous"]
@@ -160,6 +237,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--seeds", type=seeds, default=range(0), help="programs of 2 to 6 ranks")
     parser.add_argument("--large", type=seeds, default=range(0), help="programs of 7 to 16 ranks")
+    parser.add_argument("--equal", type=seeds, default=range(0), help="runs of equal operations")
     parser.add_argument("--exact", action="store_true", help="no case may fail")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -168,6 +246,8 @@ def main():
             score.case(seed, False)
         for seed in options.large:
             score.case(seed, True)
+        for seed in options.equal:
+            score.equal(seed, seed % 20 == 19)
     score.table()
     return 0 if score.is_good(options.exact) else 1
 

@@ -1,0 +1,246 @@
+/* Hints of skipped and of extra operations in traces that fit. If a rank skips one of several equal
+ * operations and enters one more later, no arguments differ. But in between, each of its operations
+ * is at the call site and in the step of the next one of the other members.
+ * conformance/TRACE.md */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "judge.h"
+
+/* Operations by which a rank may be ahead; those that must show it, at least. */
+enum { SHIFTS = 12, EVIDENCE = 2, MOMENT = 400 };
+
+typedef struct call { /* an operation of a rank in a group */
+  int64_t group, number, record, step;
+  uint64_t moment; /* a hash of step and call site; 0: both are unknown */
+  int32_t link;
+} call;
+
+typedef struct calls { /* operations first … first + n - 1 of a rank in a group */
+  const call *at;
+  int64_t first, n;
+  int32_t rank;
+} calls;
+
+typedef struct shift {    /* from operation `from` on, a member is ahead of the reference */
+  int64_t from, ahead, n; /* n: operations that show it; ahead < 0: it lags */
+  int earlier;            /* it may have begun before */
+} shift;
+
+typedef struct reference { /* the calls of the first member of a group, and what was found */
+  calls calls;
+  call *own;
+  int32_t *rank, same, shifted, cap; /* [shifted] the ranks that are shifted */
+  shift first;
+  call mine, theirs; /* where the first of them differs */
+} reference;
+
+/* ---- The operations of a rank ---------------------------------------------------------------- */
+
+static uint64_t moment_of(int64_t step, const char *site)
+{
+  if (step < 0 && site[0] == 0) return 0;
+  return XXH3_64bits_withSeed(site, strlen(site), (uint64_t)step + 1) | 1;
+}
+
+static const char *site_of(const player *p, int32_t link)
+{
+  return zp_trace_text(&p->reader, &p->reader.sites, p->known[link].site);
+}
+
+static int by_group(const void *a, const void *b)
+{
+  const call *x = a, *y = b;
+  if (x->group != y->group) return x->group < y->group ? -1 : 1;
+  return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static int is_compared(const player *p, int32_t link)
+{
+  const member m = p->link[link];
+  return m.g != NULL && m.g->parent == NULL && m.g->size > 1 && !m.g->absent[m.place] &&
+         p->known[link].sig.op < ZP_TRACE_SEND;
+}
+
+/* Lists the last operations of a rank by group. entered: [groups] zeros, and zeros afterwards.
+ * Returns how many. */
+static int64_t list_calls(const player *p, int32_t *entered, call *out)
+{
+  const int64_t kept = p->past_n < p->past_cap ? p->past_n : p->past_cap;
+  int64_t from = p->past_n, n = 0, record = p->reader.records, step = -1;
+  for (; from > p->past_n - kept; from--) {
+    const int32_t link = p->past[(from - 1) & (p->past_cap - 1)];
+    if (link == ZP_TRACE_PAST_UNKNOWN) break;
+    record -= link >= 0;
+    if (link >= 0 && is_compared(p, link)) entered[p->link[link].g->index]++;
+  }
+  for (int64_t i = from; i < p->past_n; i++) {
+    const int32_t link = p->past[i & (p->past_cap - 1)];
+    if (link < 0) {
+      step = zp_trace_past_step(link);
+      continue;
+    }
+    if (is_compared(p, link)) {
+      const member m = p->link[link];
+      out[n++] = (call){.group = m.g->index,
+                        .number = m.g->pos[m.place] - entered[m.g->index]--,
+                        .record = record,
+                        .step = step,
+                        .moment = moment_of(step, site_of(p, link)),
+                        .link = link};
+    }
+    record++;
+  }
+  if (n > 1) qsort(out, (size_t)n, sizeof *out, by_group);
+  return n;
+}
+
+/* ---- Comparing ------------------------------------------------------------------------------- */
+
+static const call *nth(const calls *c, int64_t i)
+{
+  return &c->at[i - c->first];
+}
+
+/* Whether operations from … to - d - 1 of `less` are at the moments of those d later of `more`, and
+ * not at those of the operations with which they are matched. */
+static int is_ahead(const calls *less, const calls *more, int64_t from, int64_t to, int64_t d)
+{
+  int64_t differ = 0;
+  for (int64_t i = from; i < to - d; i++) {
+    const uint64_t mine = nth(less, i)->moment;
+    if (mine == 0 || mine != nth(more, i + d)->moment) return 0;
+  }
+  for (int64_t i = from + d; i < to && differ < EVIDENCE; i++)
+    differ += nth(less, i)->moment != nth(more, i)->moment;
+  return differ >= EVIDENCE;
+}
+
+/* Compares a member with the reference. Returns 0 if they do not differ, or not by a shift. */
+static int find_shift(const calls *mine, const calls *theirs, shift *s)
+{
+  const int64_t first = mine->first > theirs->first ? mine->first : theirs->first;
+  const int64_t my_end = mine->first + mine->n, their_end = theirs->first + theirs->n;
+  const int64_t to = my_end < their_end ? my_end : their_end;
+  int64_t from = first;
+  while (from < to && nth(mine, from)->moment == nth(theirs, from)->moment) from++;
+  for (int64_t d = 1; d <= SHIFTS; d++) {
+    const int64_t n = to - d - from;
+    if (n < d) return 0;
+    *s = (shift){.from = from, .ahead = d, .n = n, .earlier = from == first && first > 0};
+    if (is_ahead(mine, theirs, from, to, d)) return 1;
+    s->ahead = -d;
+    if (is_ahead(theirs, mine, from, to, d)) return 1;
+  }
+  return 0;
+}
+
+static void compare(judge *j, reference *r, const calls *mine)
+{
+  shift s;
+  if (r->own == NULL) {
+    r->own = zp_trace_grow(&j->failure, NULL, 0, (size_t)mine->n, sizeof *r->own);
+    memcpy(r->own, mine->at, (size_t)mine->n * sizeof *r->own);
+    r->calls = *mine;
+    r->calls.at = r->own;
+    return;
+  }
+  if (!find_shift(mine, &r->calls, &s)) {
+    r->same++;
+    return;
+  }
+  if (r->shifted == r->cap) {
+    const int32_t n = r->cap ? 2 * r->cap : 4;
+    r->rank = zp_trace_grow(&j->failure, r->rank, (size_t)r->cap, (size_t)n, sizeof *r->rank);
+    r->cap = n;
+  }
+  r->rank[r->shifted++] = mine->rank;
+  if (r->shifted > 1 && r->first.from <= s.from) return;
+  r->first = s;
+  r->mine = *nth(mine, s.from);
+  r->theirs = *nth(&r->calls, s.from);
+  r->rank[r->shifted - 1] = r->rank[0];
+  r->rank[0] = mine->rank;
+}
+
+/* ---- Reporting ------------------------------------------------------------------------------- */
+
+/* " of step 3 (train.py:15)" */
+static const char *moment_text(const player *p, const call *c, char *text)
+{
+  const char *site = site_of(p, c->link);
+  int n = 0;
+  text[0] = 0;
+  if (c->step >= 0) n = snprintf(text, MOMENT, " of step %" PRId64, c->step);
+  if (site[0] != 0)
+    snprintf(text + n, (size_t)(MOMENT - n), " (%.*s)", (int)strcspn(site, ";"), site);
+  return text;
+}
+
+static int ascending(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static void report(judge *j, const group *g, reference *r)
+{
+  /* if most are ahead of the reference, it is the reference that lags */
+  const int swap = r->shifted > r->same + 1, tie = r->shifted == 1 && r->same == 0;
+  const int32_t reference_rank = r->calls.rank, first = swap ? reference_rank : r->rank[0];
+  const int32_t other = swap ? r->rank[0] : reference_rank;
+  const call *mine = swap ? &r->theirs : &r->mine, *theirs = swap ? &r->mine : &r->theirs;
+  const int64_t ahead = swap ? -r->first.ahead : r->first.ahead, d = ahead < 0 ? -ahead : ahead;
+  char at_mine[MOMENT], at_theirs[MOMENT], op[160], name[ZP_TRACE_GROUP_TEXT], more[64] = "";
+  char or_else[64] = "";
+  moment_text(&j->p[first], mine, at_mine);
+  moment_text(&j->p[other], theirs, at_theirs);
+  zp_trace_describe(&j->p[first].known[mine->link].sig, op, sizeof op);
+  if (d > 1) snprintf(more, sizeof more, "%" PRId64 " operations from ", d);
+  if (tie)
+    snprintf(or_else, sizeof or_else, ", or rank %d %s", (int)other,
+             ahead > 0 ? "entered it in addition" : "skipped it");
+  zp_trace_add_finding(
+      j, "shifted", first, mine->record, 1,
+      "rank %d may have %s %s%s%s%s in %s%s%s: its record %" PRId64
+      " is that%s, where rank %d entered that%s, and the %" PRId64
+      " that follow are shifted likewise%s. This is no error if ranks run different lines, as in "
+      "`if rank == 0`",
+      (int)first, ahead > 0 ? "skipped" : "entered an extra", more, op,
+      ahead > 0 ? at_theirs : at_mine, d > 1 ? " on" : "", zp_trace_group_text(g, name),
+      r->first.earlier ? " or an earlier one" : "", or_else, mine->record, at_mine, (int)other,
+      at_theirs, r->first.n - 1, r->shifted > 1 && !swap ? ", also on other ranks" : "");
+  const int32_t both[2] = {first < other ? first : other, first < other ? other : first};
+  if (r->shifted > 1) qsort(r->rank, (size_t)r->shifted, sizeof *r->rank, ascending);
+  if (swap) zp_trace_set_ranks(j, &reference_rank, 1);
+  else if (tie) zp_trace_set_ranks(j, both, 2);
+  else zp_trace_set_ranks(j, r->rank, r->shifted);
+}
+
+void zp_trace_report_shifted(judge *j)
+{
+  if (j->verdict->errors > 0 || j->groups == 0) return;
+  const size_t groups = (size_t)j->groups;
+  int32_t *entered = zp_trace_grow(&j->failure, NULL, 0, groups, sizeof *entered);
+  reference *all = zp_trace_grow(&j->failure, NULL, 0, groups, sizeof *all);
+  call *list = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->past_most, sizeof *list);
+  for (int32_t r = 0; r < j->world; r++) {
+    const int64_t n = list_calls(&j->p[r], entered, list);
+    for (int64_t i = 0, end; i < n; i = end) {
+      for (end = i; end < n && list[end].group == list[i].group;) end++;
+      const calls mine = {.at = list + i, .first = list[i].number, .n = end - i, .rank = r};
+      compare(j, &all[list[i].group], &mine);
+    }
+  }
+  for (int64_t i = 0; i < j->groups; i++) {
+    if (all[i].shifted > 0) report(j, j->all[i], &all[i]);
+    free(all[i].own);
+    free(all[i].rank);
+  }
+  free(all);
+  free(entered);
+  free(list);
+}
