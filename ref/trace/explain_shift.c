@@ -138,8 +138,8 @@ static int same_moment(const zp_explain_call *a, const zp_explain_call *b)
 typedef struct range { /* operations from … to of `more` are equal, and one of them is not in `less`
                         */
   const zp_explain_calls *less, *more;
-  int64_t from, to, shifts; /* shifts: operations that may not be in `less` */
-  int pair, cut;            /* cut: there may be equal ones before `from` */
+  int64_t from, to, end; /* those before `end` are equal, too */
+  int pair, cut;         /* cut: there may be equal ones before `from` */
 } range;
 
 /* Finds the operations that are equal to number `to` of `more`. Returns 0 if that is not known. */
@@ -152,8 +152,8 @@ static int find_range(range *r)
   const zp_trace_sig *sig = &nth(more, r->to)->sig;
   for (r->from = r->to; r->from > first; r->from--)
     if (!zp_trace_same(&nth(more, r->from - 1)->sig, sig)) break;
-  for (r->shifts = 1; r->shifts < SHIFTS && r->to + r->shifts < end; r->shifts++)
-    if (!zp_trace_same(&nth(more, r->to + r->shifts)->sig, sig)) break;
+  r->end = r->to + 1;
+  while (r->end < end && zp_trace_same(&nth(more, r->end)->sig, sig)) r->end++;
   r->cut = r->from == first && first > 0;
   return 1;
 }
@@ -166,9 +166,10 @@ static void score_shifts(const range *r, int32_t *score)
   score[r->to - r->from] = 0;
   for (int64_t i = r->to; i-- > r->from;) {
     int32_t best = INT32_MIN / 2;
-    for (int64_t d = r->shifts; d >= 1; d--) {
+    for (int64_t d = SHIFTS; d >= 1; d--) {
       /* each further one that it lacks takes more than one line or step that agrees */
-      const int32_t here = rest[d] + likeness(nth(r->less, i), nth(r->more, i + d), r->pair);
+      const int32_t here =
+          rest[d] + (i + d < r->end ? likeness(nth(r->less, i), nth(r->more, i + d), r->pair) : 0);
       best = here > best - 1 ? here : best - 1;
       rest[d] = best;
     }

@@ -173,9 +173,13 @@ static void put_record(text *t, const option *o)
 
 /* ---- Sentences ------------------------------------------------------------------------------- */
 
-/* " (or an earlier one of 10 equal operations)" */
-static void put_others(text *t, const spot *s)
+/* " (or an earlier one of 10 equal operations)", " (rank 1; the others deviated elsewhere)" */
+static void put_others(text *t, const option *o)
 {
+  const spot *s = &o->edit->spot;
+  int elsewhere = 0;
+  for (int32_t i = 1; i < o->n; i++) elsewhere |= o->edit[i].spot.number != s->number;
+  if (elsewhere) put(t, " (rank %d; the others deviated elsewhere)", (int)o->edit->rank);
   if (!s->open) return;
   put(t, " (or an earlier one");
   if (s->ties > 1) put(t, " of %s%d equal operations", s->earlier ? "at least " : "", (int)s->ties);
@@ -210,7 +214,7 @@ static void say_insert(explain *x, text *t, const option *o, const event *theirs
   const track *mine = &x->track[e->rank];
   put(t, " skipped ");
   put_event(x, t, &e->what, e->spot.known ? e->spot.site : theirs ? theirs->site : NULL);
-  put_others(t, &e->spot);
+  put_others(t, o);
   if (e->spot.back > 0) {
     say_skipped_earlier(x, t, o);
     return;
@@ -233,7 +237,7 @@ static void say_remove(explain *x, text *t, const option *o)
   int32_t n, *rank = others(x, o, complete, &n);
   put(t, " entered an extra ");
   put_event(x, t, &e->what, s->known ? s->site : e->what.site);
-  put_others(t, s);
+  put_others(t, o);
   if (s->back == 0) put_record(t, o);
   else if (o->n == 1 && s->record >= 0) put(t, " at its record %" PRId64, s->record);
   if (n == 0) return;

@@ -4,8 +4,19 @@ one it was; the sites and steps do. Used by cause_score.py; the simulator is in 
 """
 
 import random
+import sys
 
-from cause_programs import Program, families, signature, wait_for
+from cause_programs import (
+    ALL_REDUCE,
+    FP32,
+    SUM,
+    Program,
+    Run,
+    families,
+    signature,
+    wait_for,
+    write,
+)
 
 KINDS = ["skip", "extra", "shift"]
 EVIDENCE = 2  # operations at a site or in a step of the next one
@@ -140,3 +151,25 @@ def first_shifted(program, run):
     pairs = list(zip(*lists, strict=False))
     differ = [theirs for mine, theirs in pairs if mine != theirs]
     return differ[0] if len(differ) > EVIDENCE else None
+
+
+def loop(folder, world, steps, *options):
+    """A loop with one all_reduce a step. Options: "bare": neither steps nor sites; "skip:RANK:STEP",
+    "extra:RANK:STEP", and "last:RANK": one more after the last step."""
+    program = Program(int(world))
+    group = program.group(range(program.world))
+    program.marks = "bare" not in options
+    for step in range(int(steps)):
+        if program.marks:
+            program.lines[step] = "train.py:15"
+        for rank, events in enumerate(program.events):
+            if program.marks:
+                events.append(("step", step))
+            times = 1 - (f"skip:{rank}:{step}" in options) + (f"extra:{rank}:{step}" in options)
+            times += f"last:{rank}" in options and step == int(steps) - 1
+            events += [("op", group, (ALL_REDUCE, SUM, FP32, 4, -1), False, step)] * times
+    write(program, Run(program), folder)
+
+
+if __name__ == "__main__":
+    loop(*sys.argv[1:])
