@@ -189,7 +189,7 @@ static void print_findings(const zp_trace_verdict *v)
   for (int32_t i = 0; i < v->findings; i++) {
     const zp_trace_finding *f = &v->finding[i];
     if (f->consequence < 0 || listed++ >= PRINTED_MAX) continue;
-    printf("%s%s\n", f->warning ? "warning: " : f->consequence ? "consequence: " : "", f->text);
+    printf("%s%s\n", zp_trace_mark(f), f->text);
   }
   if (listed > PRINTED_MAX) printf("and %d more (--json lists all)\n", (int)listed - PRINTED_MAX);
 }

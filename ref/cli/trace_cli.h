@@ -6,6 +6,8 @@
 
 /* A cause with its step and phase: "step 3, backward: rank 2 ...". */
 void zp_trace_sentence(const zp_trace_cause *c, char *text, size_t cap);
+/* "consequence: ", "warning: " or "", what precedes the text of a finding. */
+const char *zp_trace_mark(const zp_trace_finding *f);
 /* Errors as annotations of GitHub's workflows, each at the line of its call. */
 void zp_trace_print_github(const zp_trace_verdict *v, const zp_trace_attempt *of);
 /* A JUnit report: a test for each rank, and one for the run. */

@@ -20,6 +20,11 @@ void zp_trace_sentence(const zp_trace_cause *c, char *text, size_t cap)
   snprintf(text, cap, "%s%s%s", moment, moment[0] ? ": " : "", c->text);
 }
 
+const char *zp_trace_mark(const zp_trace_finding *f)
+{
+  return f->consequence > 0 ? "consequence: " : f->warning ? "warning: " : "";
+}
+
 static const char *alternatives(const zp_trace_cause *c)
 {
   return c->equally_likely ? " (one of several explanations that the traces permit)" : "";
@@ -156,7 +161,7 @@ void zp_trace_print_junit(const zp_trace_verdict *v, const zp_trace_attempt *of)
   fputs("    <system-out>", stdout);
   for (int32_t i = 0; i < v->findings; i++) {
     if (is_shown(&v->finding[i]) || v->finding[i].consequence < 0) continue;
-    fputs(v->finding[i].warning ? "warning: " : "consequence: ", stdout);
+    fputs(zp_trace_mark(&v->finding[i]), stdout);
     put_xml(v->finding[i].text, 0);
     putchar('\n');
   }

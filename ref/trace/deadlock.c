@@ -254,7 +254,7 @@ static int drop_places(judge *j, int32_t r, const wait w)
   }
   if (n > 0 && j->missing == 0)
     zp_trace_add_finding(j, "absent", r, w.at.record, 0,
-                         "rank %d waits at its %s for group rank %d%s of group %s, which no "
+                         "rank %d waits at its %s for group rank %d%s in %s, which no "
                          "rank has joined",
                          (int)r, zp_trace_at_text(w.at, at), (int)first, n > 1 ? " and others" : "",
                          zp_trace_group_text(w.g, name));

@@ -145,25 +145,38 @@ static void members_text(const zp_trace_item *item, char *text, size_t cap)
   }
 }
 
+/* " {0–3, 8}": in the order of their group ranks. */
+static void print_members(dumper *d, const zp_trace_item *item)
+{
+  char text[ZP_TRACE_RUNS];
+  int32_t *rank = zp_trace_grow(d->reader.failure, NULL, 0, (size_t)item->size, sizeof *rank);
+  int32_t n = 0;
+  for (int32_t i = 0; i < item->runs; i++)
+    for (int32_t k = 0; k < item->run[i].length; k++)
+      rank[n++] = item->run[i].first + k * item->run[i].stride;
+  fprintf(d->out, " {%s}", zp_trace_runs(rank, n, text));
+  free(rank);
+}
+
 /* The names of groups, for the lines of operations. A later definition replaces an earlier one. */
 static void note_group(dumper *d, const zp_trace_item *item)
 {
   char members[4 * TEXT];
   zp_trace_keep_text(&d->reader, &d->reader.keys, item->number, item->name);
-  members_text(item, members, sizeof members);
   if (d->json) {
     begin(d, "group");
     integer(d, "id", item->number);
     string(d, "key", item->name);
     if (item->size > 0) integer(d, "size", item->size);
     if (item->place >= 0) integer(d, "group_rank", item->place);
+    members_text(item, members, sizeof members);
     string(d, "members", members);
     end(d);
     return;
   }
   fprintf(d->out, "group %" PRId64 ": '%s'", item->number, item->name);
-  if (item->size > 0) fprintf(d->out, ", %d ranks", (int)item->size);
-  if (members[0]) fprintf(d->out, " (%s)", members);
+  if (item->runs > 0) print_members(d, item);
+  else if (item->size > 0) fprintf(d->out, ", %d ranks", (int)item->size);
   if (item->place >= 0) fprintf(d->out, ", group rank %d", (int)item->place);
   fputc('\n', d->out);
 }

@@ -37,17 +37,19 @@ static void report(judge *j, const exited *e, int32_t n)
     if (p->reader.records < first->reader.records) first = p;
     rank[k] = e[k].rank;
   }
-  const zp_trace_at at = {first->reader.records, first->step};
-  zp_trace_at_text(at, where);
+  const zp_trace_at at = {first->reader.records - 1, first->step};
+  const char *after = at.record >= 0 ? "after its" : "before its first";
+  if (at.record >= 0) zp_trace_at_text(at, where);
+  else snprintf(where, sizeof where, "record");
   zp_trace_ranks(rank, n, who);
   zp_trace_exit_text(e->exit, how, sizeof how);
   if (n == 1)
-    zp_trace_add_finding(j, "exit", rank[0], at.record, e->warning, "%s ended with %s at its %s",
-                         who, how, where);
+    zp_trace_add_finding(j, "exit", rank[0], at.record, e->warning, "%s ended with %s %s %s", who,
+                         how, after, where);
   else
     zp_trace_add_finding(j, "exit", rank[0], at.record, e->warning,
-                         "%s ended with %s, rank %d first, at its %s", who, how,
-                         (int)first->reader.rank, where);
+                         "%s ended with %s, rank %d first, %s %s", who, how,
+                         (int)first->reader.rank, after, where);
   zp_trace_set_ranks(j, rank, n);
   /* the cause precedes the other findings of its record */
   j->verdict->finding[j->verdict->findings - 1].order -= INT32_MAX;

@@ -337,6 +337,7 @@ void zp_trace_explain(judge *j)
 static int is_consequence(const judge *j, const zp_trace_finding *f)
 {
   static const char *const kinds[] = {"mismatch", "behind", "ahead", "short", "cycle", "exit"};
+  if (strcmp(f->kind, "consequence") == 0) return 1;
   if (j->until == NULL || f->rank < 0 || f->rank >= j->world || f->record > j->until[f->rank])
     return 0;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

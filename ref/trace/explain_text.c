@@ -7,7 +7,7 @@
 
 #include "explain.h"
 
-enum { TEXT = 2048, OP = 160, RUNS = 8 };
+enum { TEXT = 2048, OP = 160, SOME = 8 };
 
 typedef struct text {
   char s[TEXT];
@@ -33,19 +33,9 @@ static int ascending(const void *a, const void *b)
 /* "0–3, 6": sorts the ranks. */
 static void put_ranks(text *t, int32_t *rank, int32_t n)
 {
-  int32_t runs = 0;
+  char runs[ZP_TRACE_RUNS];
   if (n > 1) qsort(rank, (size_t)n, sizeof *rank, ascending);
-  for (int32_t i = 0, end; i < n; i = end + 1) {
-    for (end = i; end + 1 < n && rank[end + 1] == rank[end] + 1;) end++;
-    if (runs++ == RUNS) {
-      put(t, ", …");
-      return;
-    }
-    if (end == i + 1) end = i;
-    if (i > 0) put(t, ", ");
-    if (end == i) put(t, "%d", (int)rank[i]);
-    else put(t, "%d–%d", (int)rank[i], (int)rank[end]);
-  }
+  put(t, "%s", zp_trace_runs(rank, n, runs));
 }
 
 /* "rank 2", "ranks 0–3, 6" */
@@ -55,22 +45,11 @@ static void put_who(text *t, int32_t *rank, int32_t n)
   put_ranks(t, rank, n);
 }
 
-/* "all_reduce sum of 4 fp32 root 0": zp_trace_describe's text, with "of" before the count. */
 static void put_op(text *t, const zp_trace_sig *s)
 {
-  char op[OP], *count;
+  char op[OP];
   zp_trace_describe(s, op, sizeof op);
-  count = strchr(op, ' ');
-  if (count != NULL && s->redop > 1) count = strchr(count + 1, ' ');
-  if (count == NULL) {
-    put(t, "%s", op);
-    return;
-  }
-  *count++ = 0;
   put(t, "%s", op);
-  if (s->count < 0 && s->dtype == 0) count += strncmp(count, "? ?", 3) == 0 ? 3 : 0;
-  else put(t, " of ");
-  put(t, "%s", count);
 }
 
 /* All ranks of a team, from memory that lasts. */
@@ -133,7 +112,7 @@ static int32_t *others(explain *x, const option *o, int entered, int32_t *n)
 static const event *entry_of(explain *x, const option *o)
 {
   int32_t n, *rank = others(x, o, 1, &n);
-  for (int32_t i = 0; i < n && i < RUNS; i++) {
+  for (int32_t i = 0; i < n && i < SOME; i++) {
     const int32_t at = zp_explain_event_in(x, rank[i], o->edit->match);
     if (at < 0) continue;
     const event *e = &x->track[rank[i]].event[at];

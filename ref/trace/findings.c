@@ -49,6 +49,23 @@ const char *zp_trace_ranks(const int32_t *rank, int32_t n, char *text)
   return text;
 }
 
+const char *zp_trace_runs(const int32_t *rank, int32_t n, char *text)
+{
+  int at = 0;
+  text[0] = 0;
+  for (int32_t i = 0, end, runs = 0; i < n; i = end + 1, runs++) {
+    const char *comma = i > 0 ? ", " : "";
+    const size_t left = (size_t)(ZP_TRACE_RUNS - at);
+    for (end = i; end + 1 < n && rank[end + 1] == rank[end] + 1;) end++;
+    if (end == i + 1) end = i;
+    if (runs == NAMED + 1) at += snprintf(text + at, left, ", …");
+    if (runs == NAMED + 1) break;
+    if (end == i) at += snprintf(text + at, left, "%s%d", comma, (int)rank[i]);
+    else at += snprintf(text + at, left, "%s%d–%d", comma, (int)rank[i], (int)rank[end]);
+  }
+  return text;
+}
+
 const char *zp_trace_at_text(zp_trace_at at, char *text)
 {
   const int n = snprintf(text, ZP_TRACE_AT, "record %" PRId64, at.record);

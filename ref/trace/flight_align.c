@@ -151,12 +151,12 @@ static void align(zp_flight *f, int32_t common, int32_t *who)
   }
   if (whole > 0 && c->start == INT64_MAX)
     note(f, who, n,
-         "the operations of group '%s' are unknown and not judged: the ring buffer of %s has "
+         "the operations in '%s' are unknown and not judged: the ring buffer of %s has "
          "overwritten all of them",
          name, zp_trace_ranks(who, n, ranks));
   else if (n > 0)
     note(f, who, n,
-         "the operations of group '%s' before sequence number %" PRId64
+         "the operations in '%s' before sequence number %" PRId64
          " are unknown and not judged: the dump of %s begins there. Number 0 below is sequence "
          "number %" PRId64,
          name, c->start, zp_trace_ranks(who, n, ranks), c->start);
@@ -168,7 +168,7 @@ static void align(zp_flight *f, int32_t common, int32_t *who)
     if ((g != NULL ? g->last : 0) == c->end) who[late++] = r;
   }
   note(f, who, late,
-       "the operations of group '%s' after sequence number %" PRId64
+       "the operations in '%s' after sequence number %" PRId64
        " are not judged: the dump of %s was made before number %" PRId64
        " was complete on all members",
        name, c->end, zp_trace_ranks(who, late, ranks), c->done);

@@ -217,9 +217,9 @@ static void finish(judge *j)
     if (p->reader.state == ZP_TRACE_STOPPED && p->reader.exit.how == ZP_TRACE_NO_EXIT)
       cut[stopped++] = r;
     if (p->reader.state == ZP_TRACE_DAMAGED)
-      zp_trace_add_finding(j, "damaged", r, p->reader.records, 0,
-                           "rank %d's trace is damaged after record %" PRId64 ", near byte %" PRId64
-                           ": the rest of it is not judged",
+      zp_trace_add_finding(j, "damaged", r, p->reader.records - 1, 0,
+                           "rank %d's trace is damaged after %" PRId64
+                           " records, near byte %" PRId64 ": the rest of it is not judged",
                            (int)r, p->reader.records,
                            p->reader.offset - p->reader.have + p->reader.at);
   }
@@ -236,7 +236,7 @@ static void finish(judge *j)
   }
   if (stopped && j->flight.world == 0) { /* a dump has no end */
     zp_trace_add_finding(
-        j, "unfinished", cut[0], j->p[cut[0]].reader.records, 1,
+        j, "unfinished", cut[0], j->p[cut[0]].reader.records - 1, 1,
         "%d trace%s without an end mark (%srank %d): %s killed or did not close %s", (int)stopped,
         stopped > 1 ? "s" : "", stopped > 1 ? "first: " : "", (int)cut[0],
         stopped > 1 ? "these ranks were" : "the rank was",

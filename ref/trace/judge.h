@@ -291,10 +291,13 @@ static inline inst *zp_trace_inst(const group *g, int64_t i)
 {
   return &g->ring[i & (g->cap - 1)];
 }
-/* "all_reduce sum 96 fp32 (number 3 of group tp, 2 ranks (0, 1))" */
 /* "'default_pg'", the label of the group of g in the traces, or else its key. Returns text. */
 enum { ZP_TRACE_GROUP_TEXT = ZP_TRACE_NAME + 3 };
 const char *zp_trace_group_text(const group *g, char *text);
+/* "'default_pg' {0–3}": of a group whose members are known. text: ZP_TRACE_MEMBERS_TEXT bytes */
+enum { ZP_TRACE_MEMBERS_TEXT = ZP_TRACE_GROUP_TEXT + ZP_TRACE_RUNS + 4 };
+const char *zp_trace_members_text(const group *g, char *text);
+/* "all_reduce sum of 96 fp32 (number 3 in 'tp' {0, 1})" */
 void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text, size_t cap);
 
 /* Called if no rank is ready. Reports why and makes a rank ready; returns 0 at the end of all. */

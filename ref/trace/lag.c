@@ -145,7 +145,7 @@ static void report_late(judge *j, const gap *a, const int32_t *rank, int32_t n, 
              most - least);
   zp_trace_where(a->g, a->i, &a->sig, where, sizeof where);
   const int32_t n_by = waiting(j, a, by);
-  zp_trace_add_finding(j, "behind", rank[0], least, 0,
+  zp_trace_add_finding(j, "behind", rank[0], least - 1, 0,
                        "%s %s after %s record%s, %s the longest trace: %s wait%s for %s in %s",
                        zp_trace_ranks(rank, n, who),
                        state == ZP_TRACE_ENDED ? (many ? "finish" : "finishes")

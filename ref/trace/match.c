@@ -212,14 +212,13 @@ static int is_valid_group(judge *j, const player *p, const zp_trace_item *item)
   if (item->size > (j->world_known ? j->world : ZP_TRACE_WORLD))
     zp_trace_add_finding(
         j, "group", me, at, 0,
-        "rank %d joins group %s with %d members, expected at most %d, the ranks of the run: "
+        "rank %d joins '%s' with %d members, expected at most %d, the ranks of the run: "
         "the group is not judged",
         (int)me, item->name, (int)item->size, (int)j->world);
   else if ((double_rank = repeated_rank(j, item)) >= 0)
-    zp_trace_add_finding(
-        j, "group", me, at, 0,
-        "rank %d joins group %s, which lists rank %d twice: the group is not judged", (int)me,
-        item->name, (int)double_rank);
+    zp_trace_add_finding(j, "group", me, at, 0,
+                         "rank %d joins '%s', which lists rank %d twice: the group is not judged",
+                         (int)me, item->name, (int)double_rank);
   else return 1;
   return 0;
 }
@@ -235,7 +234,7 @@ static int has_room(judge *j, const zp_trace_item *item)
     if (!j->crowded)
       zp_trace_add_finding(j, "group", -1, 0, 0,
                            "the groups of the traces have more members than files of %" PRId64
-                           " bytes can define: group %s and later groups are not judged",
+                           " bytes can define: '%s' and later groups are not judged",
                            j->bytes, item->name);
     j->crowded = 1;
     return 0;
@@ -271,16 +270,15 @@ void zp_trace_join(judge *j, player *p, const zp_trace_item *item)
   group *g = find_group(j, &(identity){item->name, NULL, 0, 0}, item->size);
   if (g->size != item->size) {
     zp_trace_add_finding(j, "group", me, p->reader.records, 0,
-                         "rank %d joins group %s with %d members, expected %d as on other ranks",
+                         "rank %d joins '%s' with %d members, expected %d as on other ranks",
                          (int)me, item->name, (int)item->size, (int)g->size);
     return;
   }
   const int32_t theirs = item->members ? listed_rank(item, place) : me;
   if ((g->rank[place] >= 0 && g->rank[place] != me) || theirs != me) {
     zp_trace_add_finding(j, "group", me, p->reader.records, 0,
-                         "rank %d joins group %s as group rank %d, which belongs to rank %d",
-                         (int)me, item->name, (int)place,
-                         (int)(theirs != me ? theirs : g->rank[place]));
+                         "rank %d joins '%s' as group rank %d, which belongs to rank %d", (int)me,
+                         item->name, (int)place, (int)(theirs != me ? theirs : g->rank[place]));
     return;
   }
   int32_t q = 0;
@@ -301,8 +299,8 @@ member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s
   if (s->root >= m->g->size) {
     char name[ZP_TRACE_GROUP_TEXT];
     zp_trace_add_finding(j, "group", p->reader.rank, record, 0,
-                         "rank %d %s group rank %d of group %s, expected 0 to %d",
-                         (int)p->reader.rank, sends ? "sends to" : "receives from", (int)s->root,
+                         "rank %d %s group rank %d in %s, expected 0 to %d", (int)p->reader.rank,
+                         sends ? "sends to" : "receives from", (int)s->root,
                          zp_trace_group_text(m->g, name), (int)m->g->size - 1);
     return (member){NULL, -1};
   }
@@ -354,25 +352,39 @@ const char *zp_trace_group_text(const group *g, char *text)
 {
   if (g->parent != NULL) g = g->parent;
   const char *label = g->named_by ? zp_trace_text(g->named_by, &g->named_by->labels, g->id) : "";
-  snprintf(text, ZP_TRACE_GROUP_TEXT, label[0] ? "'%s'" : "%s", label[0] ? label : g->key);
+  snprintf(text, ZP_TRACE_GROUP_TEXT, "'%s'", label[0] ? label : g->key);
+  return text;
+}
+
+static int ascending(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+const char *zp_trace_members_text(const group *g, char *text)
+{
+  char name[ZP_TRACE_GROUP_TEXT], runs[ZP_TRACE_RUNS];
+  zp_trace_group_text(g, name);
+  int32_t *rank = malloc((size_t)g->size * sizeof *rank), n = 0;
+  while (rank != NULL && n < g->size && g->rank[n] >= 0) rank[n] = g->rank[n], n++;
+  if (n == g->size) qsort(rank, (size_t)n, sizeof *rank, ascending);
+  if (n == g->size)
+    snprintf(text, ZP_TRACE_MEMBERS_TEXT, "%s {%s}", name, zp_trace_runs(rank, n, runs));
+  else snprintf(text, ZP_TRACE_MEMBERS_TEXT, "%s", name);
+  free(rank);
   return text;
 }
 
 void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text, size_t cap)
 {
-  char what[TEXT], name[ZP_TRACE_GROUP_TEXT];
+  char what[TEXT], name[ZP_TRACE_MEMBERS_TEXT];
   zp_trace_describe(s, what, sizeof what);
   if (g->parent != NULL)
-    snprintf(text, cap, "%s (number %" PRId64 " from group rank %d to %d of group %s)", what, i,
+    snprintf(text, cap, "%s (number %" PRId64 " from group rank %d to %d in %s)", what, i,
              (int)g->from, (int)g->to, zp_trace_group_text(g, name));
-  else {
-    char who[ZP_TRACE_RANKS] = "";
-    int32_t known = 0;
-    while (known < g->size && g->rank[known] >= 0) known++;
-    if (known == g->size) zp_trace_ranks(g->rank, g->size, who);
-    snprintf(text, cap, "%s (number %" PRId64 " of group %s%s%s)", what, i,
-             zp_trace_group_text(g, name), who[0] != 0 ? ", " : "", who);
-  }
+  else
+    snprintf(text, cap, "%s (number %" PRId64 " in %s)", what, i, zp_trace_members_text(g, name));
 }
 
 /* "rank 2", "2 ranks (0, 2)": the members that entered what most did; odd: the only one that did

@@ -373,8 +373,10 @@ int32_t zp_trace_named(const char *dir, uint8_t *has)
 
 void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap)
 {
-  char count[32] = "?", root[32] = "";
-  if (s->count >= 0) snprintf(count, sizeof count, "%" PRId64, s->count);
+  char count[64] = "", root[32] = "";
+  const char *dtype = zp_trace_dtypes[s->dtype];
+  if (s->count >= 0) snprintf(count, sizeof count, " of %" PRId64 " %s", s->count, dtype);
+  else if (s->dtype != 0) snprintf(count, sizeof count, " of ? %s", dtype);
   if (s->root >= 0)
     snprintf(root, sizeof root, "%s%d",
              s->op == ZP_TRACE_SEND   ? " to group rank "
@@ -382,6 +384,6 @@ void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap)
                                       : " root ",
              (int)s->root);
   if (s->flags & ZP_TRACE_ANY) snprintf(root, sizeof root, " from any source");
-  snprintf(text, cap, "%s%s%s %s %s%s", zp_trace_ops[s->op], s->redop > 1 ? " " : "",
-           s->redop > 1 ? redops[s->redop] : "", count, zp_trace_dtypes[s->dtype], root);
+  snprintf(text, cap, "%s%s%s%s%s", zp_trace_ops[s->op], s->redop > 1 ? " " : "",
+           s->redop > 1 ? redops[s->redop] : "", count, root);
 }

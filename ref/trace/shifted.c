@@ -168,16 +168,25 @@ static void compare(judge *j, reference *r, const calls *mine)
 
 /* ---- Reporting ------------------------------------------------------------------------------- */
 
-/* " of step 3 (train.py:15)" */
+/* "at train.py:15 in step 3" */
 static const char *moment_text(const player *p, const call *c, char *text)
 {
   const char *site = site_of(p, c->link);
   int n = 0;
   text[0] = 0;
-  if (c->step >= 0) n = snprintf(text, MOMENT, " of step %" PRId64, c->step);
-  if (site[0] != 0)
-    snprintf(text + n, (size_t)(MOMENT - n), " (%.*s)", (int)strcspn(site, ";"), site);
+  if (site[0] != 0) n = snprintf(text, MOMENT, "at %.*s", (int)strcspn(site, ";"), site);
+  if (c->step >= 0)
+    snprintf(text + n, (size_t)(MOMENT - n), "%sin step %" PRId64, n > 0 ? " " : "", c->step);
   return text;
+}
+
+/* " (train.py:15)" of an operation, and " in step 3" */
+static void parts_of(const player *p, const call *c, char *site, char *step)
+{
+  const char *text = site_of(p, c->link);
+  site[0] = step[0] = 0;
+  if (text[0] != 0) snprintf(site, MOMENT, " (%.*s)", (int)strcspn(text, ";"), text);
+  if (c->step >= 0) snprintf(step, MOMENT, " in step %" PRId64, c->step);
 }
 
 static int ascending(const void *a, const void *b)
@@ -194,25 +203,27 @@ static void report(judge *j, const group *g, reference *r)
   const int32_t other = swap ? r->rank[0] : reference_rank;
   const call *mine = swap ? &r->theirs : &r->mine, *theirs = swap ? &r->mine : &r->theirs;
   const int64_t ahead = swap ? -r->first.ahead : r->first.ahead, d = ahead < 0 ? -ahead : ahead;
-  char at_mine[MOMENT], at_theirs[MOMENT], op[160], name[ZP_TRACE_GROUP_TEXT], more[64] = "";
-  char or_else[64] = "";
+  char at_mine[MOMENT], at_theirs[MOMENT], site[MOMENT], step[MOMENT], op[160], more[64] = "";
+  char name[ZP_TRACE_MEMBERS_TEXT], or_else[64] = "";
+  const int skipped = ahead > 0;
   moment_text(&j->p[first], mine, at_mine);
   moment_text(&j->p[other], theirs, at_theirs);
+  parts_of(&j->p[skipped ? other : first], skipped ? theirs : mine, site, step);
   zp_trace_describe(&j->p[first].known[mine->link].sig, op, sizeof op);
-  if (d > 1) snprintf(more, sizeof more, "%" PRId64 " operations from ", d);
+  if (d > 1) snprintf(more, sizeof more, "%" PRId64 " operations, the first ", d);
   if (tie)
     snprintf(or_else, sizeof or_else, ", or rank %d %s", (int)other,
-             ahead > 0 ? "entered it in addition" : "skipped it");
+             skipped ? "entered it in addition" : "skipped it");
   zp_trace_add_finding(
       j, "shifted", first, mine->record, 1,
-      "rank %d may have %s %s%s%s%s in %s%s%s: its record %" PRId64
-      " is that%s, where rank %d entered that%s, and the %" PRId64
+      "rank %d may have %s %s%s%s in %s%s%s%s: its record %" PRId64
+      " is %s, where rank %d was %s, and the %" PRId64
       " that follow are shifted likewise%s. This is no error if ranks run different lines, as in "
       "`if rank == 0`",
-      (int)first, ahead > 0 ? "skipped" : "entered an extra", more, op,
-      ahead > 0 ? at_theirs : at_mine, d > 1 ? " on" : "", zp_trace_group_text(g, name),
-      r->first.earlier ? " or an earlier one" : "", or_else, mine->record, at_mine, (int)other,
-      at_theirs, r->first.n - 1, r->shifted > 1 && !swap ? ", also on other ranks" : "");
+      (int)first, skipped ? "skipped" : "entered in addition", more, op, site,
+      zp_trace_members_text(g, name), step, r->first.earlier ? " or earlier" : "", or_else,
+      mine->record, at_mine, (int)other, at_theirs, r->first.n - 1,
+      r->shifted > 1 && !swap ? ", also on other ranks" : "");
   const int32_t both[2] = {first < other ? first : other, first < other ? other : first};
   if (r->shifted > 1) qsort(r->rank, (size_t)r->shifted, sizeof *r->rank, ascending);
   if (swap) zp_trace_set_ranks(j, &reference_rank, 1);

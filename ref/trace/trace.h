@@ -199,8 +199,12 @@ typedef struct zp_trace_attempt {
 /* Finds the folder of an attempt of dir; wanted -1: the last one that has traces. Returns 0, or
  * ZP_E_REFUSED, which *err explains. */
 int zp_trace_find_attempt(const char *dir, int32_t wanted, zp_trace_attempt *a, zp_error *err);
-/* "all_reduce sum 96 fp32", at most cap bytes. */
+/* "all_reduce sum of 96 fp32 root 0", at most cap bytes. */
 void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap);
+
+/* "0–3, 6": of many ranks the first runs; text of ZP_TRACE_RUNS bytes */
+enum { ZP_TRACE_RUNS = 160 };
+const char *zp_trace_runs(const int32_t *rank, int32_t n, char *text);
 
 /* ---- Judging --------------------------------------------------------------------------------- */
 
