@@ -217,7 +217,7 @@ static void add_tensor(judge *j, player *p, const member *m)
   if (id < 0) return;
   seen key = {.g = m->g, .id = id, .of_tensor = 1, .at_rank = p->reader.rank};
   key.step = v->step >= 0 ? v->step : p->step;
-  key.at = (zp_trace_at){p->reader.records, key.step};
+  key.at = (zp_trace_at){p->reader.records - 1, key.step};
   seen *s = find(j, &key);
   hold(j, s, p->reader.rank, &v->print);
   if (s->held >= m->g->size) end(j, s);
