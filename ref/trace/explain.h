@@ -61,6 +61,8 @@ typedef struct match { /* the k-th operations of the members of a team */
   int32_t team, entered;
   uint8_t differs, awaited;
 } match;
+/* awaited: a rank waits for it; or entered it, so that no member completes without it. */
+enum { AWAITED = 1, AWAITED_IF_COMPLETED = 2 };
 
 typedef enum trouble_kind { TROUBLE_MISMATCH, TROUBLE_CYCLE, TROUBLE_ENDED } trouble_kind;
 typedef struct trouble { /* a contradiction that a replay has left */

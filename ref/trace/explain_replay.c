@@ -154,18 +154,33 @@ void zp_explain_endings(explain *x)
   }
 }
 
+/* Marks the operations that a rank left open: no other rank may have completed without them. */
+static void mark_open(explain *x)
+{
+  int completed = 0;
+  for (int32_t r = 0; r < x->world; r++) completed |= x->track[r].ending == END_NORMAL;
+  for (int32_t r = 0; r < x->world && completed; r++) {
+    const track *t = &x->track[r];
+    for (int32_t i = 0; i < t->n && i <= t->pc; i++)
+      if (t->event[i].kind == EVENT_OP && is_open(x, t, i))
+        x->match[t->match[i] - 1].awaited = AWAITED_IF_COMPLETED;
+  }
+}
+
 /* Marks the operations for which a rank waits at the end: also those that a rank left open. */
 static void mark_awaited(explain *x)
 {
+  mark_open(x);
   for (int32_t r = 0; r < x->world; r++) {
     const track *t = &x->track[r];
     int32_t from = 0, to = 0;
     if (t->state == TRACK_WAITS) {
-      x->match[t->on].awaited = 1;
+      x->match[t->on].awaited = AWAITED;
       if (t->event[t->pc].kind == EVENT_CALL_END) from = t->event[t->pc].of, to = t->pc;
     } else if (t->ending == END_NORMAL) to = t->n;
     for (int32_t i = from < 0 ? 0 : from; i < to; i++)
-      if (t->event[i].kind == EVENT_OP && is_open(x, t, i)) x->match[t->match[i] - 1].awaited = 1;
+      if (t->event[i].kind == EVENT_OP && is_open(x, t, i))
+        x->match[t->match[i] - 1].awaited = AWAITED;
   }
 }
 
@@ -184,6 +199,7 @@ static void find_ended(explain *x)
       const int32_t r = t->rank[q];
       if (r < 0 || x->counted[r] || zp_explain_entered(x, m, q) || !has_ended(&x->track[r]))
         continue;
+      if (x->match[m].awaited != AWAITED && x->track[r].ending != END_NORMAL) continue;
       x->counted[r] = 1;
       add_trouble(x, (trouble){TROUBLE_ENDED, m, r, 0, 0});
     }

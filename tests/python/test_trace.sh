@@ -87,7 +87,7 @@ expect 1 '^rank 1 ended with exit status 3, after 1 record; rank 0 waits for it'
 sed -n 1p "$tmp/out" | grep -q '(leaves.py:10)'
 verdict $? it_is_the_first_finding "$(cat "$tmp/out")"
 "$zp" trace view "$tmp/leaves" --out "$tmp/view.json" >"$tmp/out" 2>&1 &&
-  grep -q '"what":"all_reduce sum 2 fp32","record":0,"step":-1,"site":"leaves.py:7"' \
+  grep -q '"what":"all_reduce sum of 2 fp32","record":0,"step":-1,"site":"leaves.py:7"' \
     "$tmp/view.json"
 verdict $? a_record_has_its_line "$(cat "$tmp/out" "$tmp/view.json")"
 torchrun --out "$tmp/redacted" --redact -- "$tmp/leaves.py" 0

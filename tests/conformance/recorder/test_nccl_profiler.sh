@@ -32,12 +32,12 @@ for version in 5 6; do
     "$(cat "$tmp/run/log" "$tmp/out")"
 done
 cat >"$tmp/expected" <<'X'
-12 "what":"all_reduce 100 fp32"
+12 "what":"all_reduce of 100 fp32"
 12 "what":"all_to_all 15 fp8e4m3"
-12 "what":"broadcast 7 i8 root 2"
-12 "what":"recv 3 fp16"
-8 "what":"reduce_scatter 9 u8"
-12 "what":"send 3 fp16"
+12 "what":"broadcast of 7 i8 root 2"
+12 "what":"recv of 3 fp16"
+8 "what":"reduce_scatter of 9 u8"
+12 "what":"send of 3 fp16"
 X
 "$zp" trace view "$tmp/run" --out "$tmp/view.json" >/dev/null &&
   grep -o '"what":"[^"]*"' "$tmp/view.json" | sort | uniq -c | sed 's/^ *//' >"$tmp/drawn" &&

@@ -23,15 +23,15 @@ recorded() { # recorded NAME FAULT CODE PATTERN
 
 recorded a_torch_program_that_fits none 0 'records of 3 ranks: consistent'
 "$zp" trace view "$tmp/run/none" --out "$tmp/view.json" >/dev/null &&
-  grep -q '"cat":"gradient","args":{"what":"all_reduce 8 fp32"' "$tmp/view.json" &&
-  grep -q '"cat":"norm","args":{"what":"all_reduce max 6 fp32"' "$tmp/view.json" &&
-  grep -q 'broadcast 4 bf16 root 2' "$tmp/view.json"
+  grep -q '"cat":"gradient","args":{"what":"all_reduce of 8 fp32"' "$tmp/view.json" &&
+  grep -q '"cat":"norm","args":{"what":"all_reduce max of 6 fp32"' "$tmp/view.json" &&
+  grep -q 'broadcast of 4 bf16 root 2' "$tmp/view.json"
 verdict $? collectives_of_ddp_reductions_and_inference_mode_are_recorded
 recorded a_skipped_collective_is_reported skip 1 \
   '^step 1, norm: rank 1 skipped broadcast of 6 fp32 root 0 .*; ranks 0, 2 are waiting for it$'
 recorded a_different_operation_is_reported op 1 'rank 1 entered all_gather of 6 fp32'
 recorded a_different_count_is_reported count 1 'rank 1 entered broadcast of 5 fp32'
-grep -q 'recv 4 fp32 from any source' "$tmp/view.json"
+grep -q 'recv of 4 fp32 from any source' "$tmp/view.json"
 verdict $? receives_from_any_source_are_recorded
 recorded a_different_count_sent_to_a_receive_from_any_source_is_reported sent 1 \
   '^step 1, norm: either rank 1 entered send of 3 fp32 to rank 0 .* with another count'
@@ -94,7 +94,7 @@ X
   "$zp" trace check "$tmp/two" >"$tmp/out" 2>&1 &&
     grep -q '^2 records of 2 ranks: consistent' "$tmp/out" &&
     "$zp" trace view "$tmp/two" --out "$tmp/view.json" >/dev/null &&
-    [ "$(grep -o 'all_reduce min 5 fp32' "$tmp/view.json" | wc -l)" = 2 ]
+    [ "$(grep -o 'all_reduce min of 5 fp32' "$tmp/view.json" | wc -l)" = 2 ]
   verdict $? two_lines_in_a_script_record_it "$(cat "$tmp/out" "$tmp/log0" "$tmp/log1")"
 else
   echo "not run: pip_installs_the_recorder (needs setuptools)"

@@ -3,7 +3,8 @@ rank at every position, and lists those after which the traces have no contradic
 code with zeroproof trace check.
 
 A contradiction is: members of a group enter different operations; ranks wait for each other in a
-circle; a rank waits for one that has ended, or that stopped outside of an operation. A trace that
+circle; a rank waits for one that has ended, or that stopped outside of an operation; a rank has completed
+without an operation that another member entered. A trace that
 was cut while its rank waited says nothing about what would follow.
 """
 
@@ -248,6 +249,11 @@ class Replay:
             for r in awaited:
                 done = self.at[r] == len(self.tracks[r].events)
                 if done and self.tracks[r].end != "unknown":
+                    return True
+            left_open = [m for m in self.units[rank].values() if not self.complete(m)]
+            for r in {r for m in left_open for r in self.missing(m)}:
+                done = self.at[r] == len(self.tracks[r].events)
+                if done and self.tracks[r].end == "normal":  # it completed without the operation
                     return True
             if self.on[rank]:
                 edges[rank] = awaited

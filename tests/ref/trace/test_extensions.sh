@@ -11,7 +11,7 @@ mkdir "$tmp/run"
 expect 0 "^10 records of 2 ranks: $only" a_trace_without_extensions_is_judged \
   trace check tests/fixtures/trace_v1
 "$zp" trace view tests/fixtures/trace_v1 --out "$tmp/view.json" >/dev/null 2>&1 &&
-  grep -q '"args":{"what":"send 2 fp32 to group rank 1","record":1,"step":7,"phase":"gradient"}' \
+  grep -q '"args":{"what":"send of 2 fp32 to group rank 1","record":1,"step":7,"phase":"gradient"}' \
     "$tmp/view.json" && ! grep -q '"site"' "$tmp/view.json"
 verdict $? a_trace_without_extensions_is_drawn "$(cat "$tmp/view.json")"
 
@@ -103,7 +103,7 @@ trace 1 "\\004\\003$(operation 1)$(ended 2 1 'ValueError')"
 expect 1 '^step 3: rank 1 ended with an exception \(ValueError\), exit status 1, after 1 record' \
   an_exception_is_named trace check "$tmp/run"
 both "$(operation 1)$(ended 1 3 '')"
-expect 0 '^warning: 2 ranks \(0, 1\) ended with exit status 3, rank 0 first, at its record 1$' \
+expect 0 '^warning: 2 ranks \(0, 1\) ended with exit status 3, rank 0 first, after its record 0$' \
   an_exit_status_that_no_rank_waits_for_is_a_warning trace check "$tmp/run"
 # The status is a byte that the C library wrote, which is missing while the process runs.
 trace 0 "\\004\\003$(operation 1)$(operation 3)\\011"
@@ -158,7 +158,7 @@ inputs 1 16 1 2 9 9
 expect 0 ': consistent \(order, shapes and 1 values\)$' equal_results_of_an_all_reduce_agree \
   trace check "$tmp/run"
 inputs 1 16 3 3 9 8
-expect 1 '^result of all_reduce sum 4 fp32 .*: rank 1 holds another value than rank 0; the' \
+expect 1 '^result of all_reduce sum of 4 fp32 .*: rank 1 holds another value than rank 0; the' \
   different_results_are_reported trace check "$tmp/run"
 inputs 3 32 1 2 3 3
 expect 0 'and 1 values\)$' gathered_inputs_add_up_to_the_result trace check "$tmp/run"

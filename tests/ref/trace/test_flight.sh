@@ -22,7 +22,7 @@ expect 1 "^rank 1 ${stopped}ranks 0, 2 wait for it in all_reduce of 4 fp32 \(mak
   a_rank_that_stops_is_named trace check $made/hang
 expect 1 '^rank 1 entered broadcast of 6 fp32 \(make.py:[0-9]+\).* another count than ranks 0, 2' \
   another_count_is_named trace check $made/count
-lost="the operations of group 'default_pg' before sequence number 7 are unknown"
+lost="the operations in 'default_pg' before sequence number 7 are unknown"
 expect 0 "^warning: $lost and not judged: the dump of rank 0 begins there" \
   what_the_ring_has_lost_is_unknown trace check $made/lost
 json a_lost_prefix_is_no_error '.good and .records == 16 and
@@ -44,7 +44,7 @@ expect 0 '^4 records of 2 ranks: consistent .order' sends_match_receives trace c
 expect 1 'recv.* 5 fp32' counts_of_send_and_receive_must_agree trace check "$tmp/runs/p2p_count"
 expect 0 '^warning: 6 records are not judged' sends_without_their_first_ones_are_not_judged \
   trace check "$tmp/runs/p2p_lost"
-expect 0 "^warning: the operations of group 'default_pg' are unknown .* rank 1 has overwritten" \
+expect 0 "^warning: the operations in 'default_pg' are unknown .* rank 1 has overwritten" \
   a_group_that_the_ring_has_lost_is_unknown trace check "$tmp/runs/all_lost"
 expect 0 'before sequence number 3 are unknown' a_gap_in_the_numbers_is_unknown \
   trace check "$tmp/runs/gap"
@@ -63,7 +63,7 @@ rm "$tmp/two/b_1"
 expect 2 'rank in the file name is too large' a_rank_that_is_too_large_is_refused \
   trace check "$tmp/two"
 
-expect 0 "^record 2: all_reduce 4 fp32 in 'default_pg' number 3, retired, at make.py:[0-9]+" \
+expect 0 "^record 2: all_reduce of 4 fp32 in 'default_pg' number 3, retired, at make.py:[0-9]+" \
   a_dump_is_printed trace dump $made/hang/../lost/nccl_trace_rank_1
 json a_dump_is_printed_as_json '.schema == "zeroproof/trace-dump/1" and .records == 12 and
   .items[1].op == "broadcast" and .items[1].sequence_number == 2 and .items[1].count == 4 and
@@ -74,7 +74,7 @@ json a_dump_is_printed_as_json '.schema == "zeroproof/trace-dump/1" and .records
   printf 'ZPTRACE\001\000\002\001\001\001g\002\000\001\000\002\002'
   printf '\002\000\001\002\010\005\001\000\001\000\004\005\020\005\001\011'
 } >"$tmp/any.zpt"
-expect 0 "^record 0: all_reduce sum 4 fp32 in 'g', asynchronous" a_trace_is_printed \
+expect 0 "^record 0: all_reduce sum of 4 fp32 in 'g', asynchronous" a_trace_is_printed \
   trace dump "$tmp/any.zpt"
 json a_trace_is_printed_as_json '.rank == 0 and .world == 2 and .items[0].members == "0-1" and
   .items[1] == {item: "step", step: 5} and .items[2].step == 5 and

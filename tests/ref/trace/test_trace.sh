@@ -100,7 +100,7 @@ says "receives from any source are matched when their source is recorded" 0 \
   "^12000 .*: $only" 12 3 1000 none 0 0 anylate
 for source in any anylate; do
   says "another count is sent to a receive from any source, $source" 1 \
-    'enters recv 512 bf16 from group rank 5 .*send 511 .*by rank 5|rank 5 enters send 511' \
+    'enters recv of 512 bf16 from group rank 5 .*send of 511 .*by rank 5|rank 5 enters send of 511' \
     12 3 800 sent 5 411 $source
   says "a skipped send to a receive from any source, $source" 1 'rank 5' 12 3 800 skip 5 411 $source
   says "a source that sent nothing, $source" 1 '^step [01](, gradient)?: rank 5 ' \
@@ -182,7 +182,7 @@ done
 rm -rf "$dir/run"
 mkdir "$dir/run"
 for r in 0 1; do mv "$dir/rank-$r" "$dir/run/rank-$r.zpt"; done
-judged 1 '^rank 0 waits at its record 0 for group rank 2 of group g, which no rank has joined'
+judged 1 '^rank 0 waits at its record 0 for group rank 2 in 'g', which no rank has joined'
 result "a rank is missing from a run of unknown world size" $?
 
 # two traces by hand, of groups x (1) and y (2); step 7 begins after the first operation
@@ -347,7 +347,7 @@ groups() { # groups HOW_MANY WORLD SIZE RUNS: rank 0 joins so many
   (memory 1000000; ulimit -t 10; "$zp" trace check "$dir/run" >"$dir/out" 2>&1)
 }
 groups 40 2 16777216 '\000'
-[ $? -eq 1 ] && grep -q 'joins group 001 with 16777216 members, expected at most 2' "$dir/out"
+[ $? -eq 1 ] && grep -q 'joins '001' with 16777216 members, expected at most 2' "$dir/out"
 result "groups larger than the run" $?
 groups 40 2 2 '\001\000\000\002'
 [ $? -eq 1 ] && grep -q 'which lists rank 0 twice' "$dir/out"

@@ -102,7 +102,7 @@ def alarms(zeroproof, folder):
         said = file.read()
     verdict(said.startswith("no progress for ") and "rank 1 " in said, "it_has_the_sentence", said)
     out = ends(watch(zeroproof, hangs, "--once"), 0, "3 of 3 ranks", "one_look_is_no_alarm")
-    row = r"^ +1 +7 +8 +0 +[0-9.]+  runs +all_gather sum 4 fp32 \(a,b:c%\.py:7\)$"
+    row = r"^ +1 +7 +8 +0 +[0-9.]+  runs +all_gather sum of 4 fp32 \(a,b:c%\.py:7\)$"
     verdict(re.search(row, out, re.MULTILINE), "the_table_has_a_row_for_each_rank", out)
     ends(
         watch(zeroproof, os.path.join(folder, "none"), "--stall", "0.1"),
