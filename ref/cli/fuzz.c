@@ -116,7 +116,9 @@ static const struct argp argp = {
     "and ledgers, norms, scales, masters, moments and parameters are compared bit for bit. With "
     "--engine api each rank is a thread that calls the public functions of engine.h (at most 4 "
     "ranks, data parallel): gradients in random order, saves and loads, wrong calls whose errors "
-    "are checked, lists in which nothing is trained. Exit "
+    "are checked, lists in which nothing is trained. With --engine api-cuda each of at most 6 "
+    "ranks calls them on the CUDA engine, with gradients from several streams of a simulated "
+    "device; --fault drop-sync:NAME leaves out a wait or record of the engine. Exit "
     "codes: 0 nothing found, 1 found, 2 refused input, 3 the environment failed.",
     children,
     NULL,

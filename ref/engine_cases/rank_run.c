@@ -7,7 +7,7 @@
 
 #include "rank_state.h"
 
-enum { DRAW_OPTION = 10, DRAW_EARLY = 40, DRAW_COMPARE = 41 };
+enum { DRAW_OPTION = 10, DRAW_EARLY = 40, DRAW_COMPARE = 45 };
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
@@ -123,11 +123,18 @@ static void remember_params(zp_rank_job *r)
   }
 }
 
-/* Some steps are not waited for: the next one is queued beside them. */
+/* Nothing waits for the step: the next one is queued beside it. */
+static int is_followed_at_once(const zp_rank_job *r)
+{
+  return r->o->device.asynchronous && r->step < r->c->steps - 2 &&
+         zp_rank_draw(r, -1, DRAW_COMPARE, r->step, 3) == 0;
+}
+
+/* Other ranks may go on while this one waits. */
 static int is_compared(const zp_rank_job *r)
 {
   return !r->o->device.asynchronous || r->step >= r->c->steps - 2 ||
-         zp_rank_draw(r, r->o->rank, DRAW_COMPARE, r->step, 3) != 0;
+         zp_rank_draw(r, r->o->rank, DRAW_COMPARE + 1, r->step, 4) != 0;
 }
 
 static int train(zp_rank_job *r)
@@ -144,6 +151,7 @@ static int train(zp_rank_job *r)
     if (zp_sim_run(r->sim, ZP_PHASE_STEP, &r->err))
       return zp_rank_found(r, "STEP-2", "the simulation failed: %.700s", r->err.text);
     r->skipped |= r->ref->result.skipped;
+    if (is_followed_at_once(r)) continue;
     if (is_compared(r) && zp_rank_compare(r)) return 1;
     if (!last && zp_rank_checkpoint(r)) return 1;
   }

@@ -124,6 +124,7 @@ def by_chance():
     fuzz = ["build/zeroproof", "fuzz", "--seconds", seconds, "--seed", fresh]
     yield Item("fuzz", "command", fuzz)
     yield Item("fuzz-api", "command", fuzz + ["--engine", "api"])
+    yield Item("fuzz-api-cuda", "command", fuzz + ["--engine", "api-cuda"])
     yield Item("fuzz-cuda", "command", fuzz + ["--engine", "cuda"])
     yield Item("fuzz-cuda-tsan", "command", fuzz + ["--engine", "cuda", "--tsan"])
     mutants = f"python3 -B conformance/judge/mutants.py --jobs 1 --share 10 --seed {fresh}"
