@@ -16,7 +16,7 @@ static int32_t draw(const zp_case *c, int64_t rank, int64_t what, int64_t which,
   uint64_t h = mixed(c->synth.seed + UINT64_C(0x9e3779b97f4a7c15));
   h = mixed(h + (uint64_t)(rank + 2) * 1000003);
   h = mixed(h + (uint64_t)what * 7919);
-  return (int32_t)(mixed(h + (uint64_t)which) % (uint64_t)n);
+  return n > 0 ? (int32_t)(mixed(h + (uint64_t)which) % (uint64_t)n) : 0;
 }
 
 int32_t zp_rank_draw(const zp_rank_job *r, int32_t rank, int64_t what, int64_t which, int32_t n)

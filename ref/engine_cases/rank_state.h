@@ -80,7 +80,8 @@ typedef struct zp_rank_job {
   zp_rank_memory memory;
 } zp_rank_job;
 
-/* A random number below n, the same for the same case and numbers; rank -1: of all ranks. */
+/* A random number below n (0 if n is 0), the same for the same case and numbers; rank -1: of all
+ * ranks. */
 int32_t zp_rank_draw(const zp_rank_job *r, int32_t rank, int64_t what, int64_t which, int32_t n);
 
 enum { ZP_DRAW_MISUSE = 20 };

@@ -13,6 +13,7 @@ expect 0 'nothing found in 10 cases' random_calls_of_mpi_processes_give_the_simu
 for fault in gradient-bit not-loaded stale-rate no-wrong-call; do found "$fault" 400 --engine api; done
 found gradient-bit 400 --comm mpi
 
+expect 0 'clean: 3 steps' an_empty_list_is_a_case fuzz --engine api --replay dp=2,steps=3,seed=7
 expect 0 'clean: 2 steps' nothing_trained_is_a_case \
   fuzz --engine api --replay dp=2,M=2,steps=2,seed=3,list=4@0.0f+3@0.0f
 expect 2 'does not support this yet: pipeline stages' stages_need_processes \
