@@ -24,8 +24,7 @@ $(API_REPLAY)_described.o: ref/binding/binding.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(say) CC "$< (ranks on simdev)"
 	$(call compile,$(CC) $(ALL_CFLAGS) $(CPPFLAGS) -c $< -o $@)
-$(API_REPLAY): %: %.o %_described.o $(BUILD)/tests/drivers/cuda/api_run.o $(ENGINE) $(SIMDEV) \
-  $(STATIC)
+$(API_REPLAY): %: %.o %_described.o $(API_RUN) $(ENGINE) $(SIMDEV) $(STATIC)
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(OPENMP) $(LIBS))
 unit: $(API_REPLAY)

@@ -91,7 +91,8 @@ $(API_PROGRAMS:%=%.o): $(BUILD)/flags | $(CUDA_HEADERS) $(API_HEADER)
 	  -include tests/drivers/cuda/on_simdev.h -c $(filter %.c,$^) -o $@)
 $(BUILD)/tests/drivers/cuda/api_run.o: CPPFLAGS += $(CUDA_CPPFLAGS)
 $(BUILD)/tests/drivers/cuda/api_run.o: | $(CUDA_HEADERS)
-$(API_PROGRAMS): %: %.o $(BUILD)/tests/drivers/cuda/api_run.o $(ENGINE) $(SIMDEV) $(STATIC)
+API_RUN      := $(BUILD)/tests/drivers/cuda/api_run.o $(BUILD)/cuda/engine_cases/ranks.o
+$(API_PROGRAMS): %: %.o $(API_RUN) $(ENGINE) $(SIMDEV) $(STATIC)
 	$(say) LD $@
 	$(call link,$(CC),$(ALL_LDFLAGS) $(LIBS))
 
@@ -105,7 +106,7 @@ $(API_TSAN:$(BUILD)/%_tsan=$(BUILD)/tsan/%.o): $(BUILD)/tsan/flags | $(CUDA_HEAD
 	  -I$(BUILD)/include -I. \
 	  -include tests/drivers/cuda/on_simdev.h -MMD -MP -c $(filter %.c,$^) -o $@)
 $(API_TSAN): $(BUILD)/tests/drivers/cuda/%_tsan: $(BUILD)/tsan/tests/drivers/cuda/%.o \
-  $(BUILD)/tsan/tests/drivers/cuda/api_run.o $(CUDA_VERIFY_TSAN_LINK)
+  $(API_RUN:$(BUILD)/%=$(BUILD)/tsan/%) $(CUDA_VERIFY_TSAN_LINK)
 	$(say) LD $@
 	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 

@@ -7,8 +7,10 @@
 
 static int create(void *ctx, zp_engine **out, const zp_engine_options *options, zp_error *err)
 {
+  zp_engine_options o = *options;
   (void)ctx;
-  return zp_simdev_ranks_create(out, options, err);
+  if (cudaGetDevice(&o.device)) return ZP_E_DEVICE;
+  return zp_simdev_ranks_create(out, &o, err);
 }
 
 static void *alloc(void *ctx, int32_t on_host, size_t bytes)

@@ -123,7 +123,6 @@ int zp_simdev_ranks_create(zp_engine **out, const zp_engine_options *options, zp
   zp_engine_options o;
   if (!options) return zp_engine_create_on(out, options, &host, err);
   o = *options;
-  o.device = p->rank;
   if (o.exchange) o.exchange = exchange;
   if (o.deadline_s == 0) o.deadline_s = DEADLINE_S;
   return zp_engine_create_on(out, &o, &host, err);
