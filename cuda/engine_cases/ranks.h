@@ -18,8 +18,8 @@ typedef struct zp_simdev_ranks {
   const zp_cuda_host_channel *channel; /* NULL: the ranks of the simulation have one */
 } zp_simdev_ranks;
 
-/* Runs the programs; each rank has as many devices as there are ranks. *text: simdev's report, empty if there is no finding. One simulation at a
- * time. */
+/* Runs the programs; each rank has as many devices as there are ranks. *text: simdev's report,
+ * empty if there is no finding. One simulation at a time. */
 simdev_status zp_simdev_ranks_run(const zp_simdev_ranks *ranks, char *text, size_t cap);
 
 /* zp_engine_create, called by a rank's program: a deadline of 0 is 30 s of the simulation's

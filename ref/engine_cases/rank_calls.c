@@ -11,8 +11,8 @@ enum { DRAW_GRAD = 8000, DRAW_GRAD_LATE = 9000, LATE = 12 };
 
 /* ---- Gradients ------------------------------------------------------------------------------- */
 
-/* Memory that the engine lends for the gradient, or NULL. *sums: it has the sum of the micro-batches
- * before. */
+/* Memory that the engine lends for the gradient, or NULL. *sums: it has the sum of the
+ * micro-batches before. */
 static void *lend(zp_rank_job *r, int32_t j, int64_t mb, void *stream, int32_t *sums)
 {
   *sums = mb > 0 && r->c->cfg.stage < 2;

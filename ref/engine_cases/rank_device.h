@@ -25,7 +25,7 @@ typedef struct zp_rank_device {
   int32_t asynchronous;     /* 1: zp_engine_step may return before its work is done */
   int32_t offloads;         /* 1: options.offload has an effect */
   int32_t can_create_again; /* 1: an engine can be made after another one was destroyed */
-  /* Memory of the host, which copies do not stage, or of the engine; NULL: there is none. */
+  /* Memory of the host, which copies do not stage, or of the engine; NULL: no memory. */
   void *(*alloc)(void *ctx, int32_t on_host, size_t bytes);
   void (*release)(void *ctx, int32_t on_host, void *memory);
   int (*open_stream)(void *ctx, zp_rank_stream_kind kind, void **stream);

@@ -55,7 +55,8 @@ missing caller.record 'after the gradients of step' "M=2,dp=2,steps=3,$entries"
 missing resumed.wait 'at the beginning of step' "M=2,dp=2,stage=0,steps=6,$entries"
 missing free.wait 'norm: got ' "M=3,dp=2,stage=2,bucket=6,steps=2,$entries"
 
-expect 0 'clean: 3 steps' an_empty_list_is_a_case fuzz --engine api-cuda --replay dp=2,steps=3,seed=7
+expect 0 'clean: 3 steps' an_empty_list_is_a_case \
+  fuzz --engine api-cuda --replay dp=2,steps=3,seed=7
 expect 0 'clean: 2 steps' nothing_trained_is_a_case \
   fuzz --engine api-cuda --replay dp=2,M=2,steps=2,seed=3,list=4@0.0f+3@0.0f
 expect 2 'does not support this yet: so many ranks' seven_ranks_are_too_many \

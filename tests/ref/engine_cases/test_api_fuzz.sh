@@ -10,7 +10,9 @@ expect 0 'nothing found in 300 cases' random_calls_give_the_simulators_bits \
   fuzz --engine api --cases 300 --seed 5
 expect 0 'nothing found in 10 cases' random_calls_of_mpi_processes_give_the_simulators_bits \
   fuzz --comm mpi --cases 10 --seed 5 --jobs 1
-for fault in gradient-bit not-loaded stale-rate no-wrong-call; do found "$fault" 400 --engine api; done
+for fault in gradient-bit not-loaded stale-rate no-wrong-call; do
+  found "$fault" 400 --engine api
+done
 found gradient-bit 400 --comm mpi
 
 expect 0 'clean: 3 steps' an_empty_list_is_a_case fuzz --engine api --replay dp=2,steps=3,seed=7
