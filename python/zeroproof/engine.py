@@ -65,10 +65,10 @@ class Engine:
     optimizer (attribute): a torch Optimizer, for torch.optim.lr_scheduler. last: what the last step
     returned, or None.
 
-    The arguments are the same on all ranks. Engine(), step(), save(), load() and close() are called
-    by all ranks. Raises ValueError for arguments that are refused, and EngineError otherwise. After
-    an error of the engine itself every call raises it again: close() the engine, make another one
-    and load a checkpoint."""
+    The arguments are the same on all ranks. Engine(), step(), save(), save_end(), load() and
+    close() are called by all ranks. Raises ValueError for arguments that are refused, and
+    EngineError otherwise. After an error of the engine itself every call raises it again: close()
+    the engine, make another one and load a checkpoint."""
 
     def __init__(
         self,

@@ -8,14 +8,15 @@ cd "$(dirname "$0")/../.." || exit 3
 [ "${SAN:-0}" = 1 ] && exit 0
 "$python" -W ignore tests/python/background_test.py || bad=1
 
-fault it_is_no_background _engine.py 's/zp_engine_save_begin if background/zp_engine_save if background/' \
-  tests/python/background_test.py
-fault it_is_always_written _engine.py 's/return bool(self.lib.zp_engine_save_written.*/return True/' \
-  tests/python/background_test.py
+fault it_is_no_background _engine.py 's/zp_engine_save_begin if/zp_engine_save if/' \
+  tests/python/background_test.py publishes
+fault it_is_always_written _engine.py \
+  's/return bool(self.lib.zp_engine_save_written.*/return True/' \
+  tests/python/background_test.py says
 fault errors_before_hide_that_of_close _engine.py \
   's/return bool(self.lib.zp_binding_get.*/return bool(self.lib.zp_binding_why(self._binding, \
      ctypes.byref(_text())))/' \
-  tests/python/background_test.py
+  tests/python/background_test.py fails
 fault nothing_publishes_it engine.py 's/^\( *\)native.save_end()$/\1pass/' \
-  tests/python/background_test.py
+  tests/python/background_test.py publishes
 exit "$bad"
