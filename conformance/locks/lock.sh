@@ -45,6 +45,8 @@ lock cyclonedx -- cyclonedx-bom==7.5.0 'cyclonedx-python-lib[json-validation]==1
 lock wheel -- ziglang==0.17.1 hatchling==1.33.0 cmake==4.4.5 auditwheel==6.8.2 twine==7.0.0
 # the extra zeroproof[check]: libraries of the judge
 lock check -- jinja2==3.1.6 jsonschema==4.26.0
+# checks the JUnit reports of `trace check` against tests/fixtures/junit.xsd
+lock xmlschema -- xmlschema==4.3.2
 lock mypy -- mypy==2.4.1 pytest==9.2.0
 lock pytest -- pytest==9.2.0 pytest-xdist==3.8.0
 # the plot of python/examples/compare.py

@@ -154,12 +154,6 @@ def formats(zeroproof, folder):
     verdict("::" not in out and "consistent" in out, "a_good_run_has_no_annotations", out)
     for what, failures in (("hangs", 1), ("source", 0)):
         suite = xml.etree.ElementTree.fromstring(check(what, "junit", failures))[0]
-        needed = "name timestamp hostname tests failures errors time id package"
-        verdict(sorted(suite.attrib) == sorted(needed.split()), "a_suite_has_its_attributes", suite)
-        kinds = [child.tag for child in suite]
-        cases = kinds.count("testcase")
-        order = ["properties", *["testcase"] * cases, "system-out", "system-err"]
-        verdict(kinds == order and cases == int(suite.get("tests")), "elements_are_in_order", kinds)
         found = suite.findall("testcase/failure")
         good = len(found) == int(suite.get("failures")) == failures
         good = good and all("in '<?&>' {0–2}" in f.get("message") for f in found)
