@@ -24,7 +24,17 @@ from zeroproof_trace_values import Values, values_of
 
 
 def total(tensors):
-    return tensors[0].numel() if len(tensors) == 1 else sum(t.numel() for t in tensors)
+    return sum(t.numel() for t in tensors)
+
+
+def total_of(name):
+    """A function from the arguments to the elements of all tensors in the named list."""
+
+    def count(arguments):
+        tensors = arguments[name]
+        return tensors[0].numel() if len(tensors) == 1 else total(tensors)
+
+    return count
 
 
 def even(lists):
@@ -47,25 +57,25 @@ def first(arguments, *names):
 
 # dispatcher operator -> (operation, function from its arguments to the count; -1: unknown)
 ENTERED = {
-    "allreduce_": ("all_reduce", lambda a: total(a["tensors"])),
-    "allreduce_coalesced_": ("all_reduce", lambda a: total(a["tensors"])),
-    "broadcast_": ("broadcast", lambda a: total(a["tensors"])),
-    "reduce_": ("reduce", lambda a: total(a["tensors"])),
+    "allreduce_": ("all_reduce", total_of("tensors")),
+    "allreduce_coalesced_": ("all_reduce", total_of("tensors")),
+    "broadcast_": ("broadcast", total_of("tensors")),
+    "reduce_": ("reduce", total_of("tensors")),
     "allgather_": (
         "all_gather",
         lambda a: total(a["input_tensors"]) if even(a["output_tensors"]) else -1,
     ),
     "_allgather_base_": ("all_gather", lambda a: a["input_tensor"].numel()),
     "allgather_coalesced_": ("all_gather", lambda a: -1),
-    "allgather_into_tensor_coalesced_": ("all_gather", lambda a: total(a["inputs"])),
+    "allgather_into_tensor_coalesced_": ("all_gather", total_of("inputs")),
     "reduce_scatter_": (
         "reduce_scatter",
         lambda a: total(a["output_tensors"]) if even(a["input_tensors"]) else -1,
     ),
     "_reduce_scatter_base_": ("reduce_scatter", lambda a: a["output_tensor"].numel()),
-    "reduce_scatter_tensor_coalesced_": ("reduce_scatter", lambda a: total(a["outputs"])),
-    "gather_": ("gather", lambda a: total(a["input_tensors"])),
-    "scatter_": ("scatter", lambda a: total(a["output_tensors"])),
+    "reduce_scatter_tensor_coalesced_": ("reduce_scatter", total_of("outputs")),
+    "gather_": ("gather", total_of("input_tensors")),
+    "scatter_": ("scatter", total_of("output_tensors")),
     "alltoall_": ("all_to_all", lambda a: -1),
     "alltoall_base_": (
         "all_to_all",
@@ -74,9 +84,9 @@ ENTERED = {
         ),
     ),
     "barrier": ("barrier", lambda a: 0),
-    "send": ("send", lambda a: total(a["tensors"])),
-    "recv_": ("recv", lambda a: total(a["tensors"])),
-    "recv_any_source_": ("recv", lambda a: total(a["tensors"])),
+    "send": ("send", total_of("tensors")),
+    "recv_": ("recv", total_of("tensors")),
+    "recv_any_source_": ("recv", total_of("tensors")),
 }
 # the methods of ProcessGroup that issue them
 METHODS = [
@@ -101,12 +111,33 @@ TENSORS = (
 )
 
 
-class Hint(threading.local):
+class Operator:
+    """An operator of the dispatcher: what it records, and which of its arguments say it."""
+
+    def __init__(self, name, arguments):
+        self.op, self.count = ENTERED[name]
+        self.tensors = [known for known in TENSORS if known in arguments]
+        roots = (known for known in ("root_rank", "dst", "src") if known in arguments)
+        self.root = next(roots, None)
+        self.reduces, self.has_flag = "reduce_op" in arguments, "async_op" in arguments
+        self.any_source = name == "recv_any_source_"
+        self.is_p2p = self.op in ("send", "recv")
+
+
+class Hint:
     """What a thread's call in progress knows: the reduction; the grouped call; the number of the
     last operation, and whether it is asynchronous."""
 
-    redop = batch = number = None
-    later = False
+    __slots__ = ("redop", "batch", "number", "later")
+
+    def __init__(self):
+        self.redop = self.batch = self.number = None
+        self.later = False
+
+
+class Hints(threading.local):
+    def __init__(self):
+        self.mine = Hint()  # an attribute of this class takes several times as long to read
 
 
 class Recorder:
@@ -116,7 +147,8 @@ class Recorder:
         from torch.distributed import distributed_c10d
 
         self.torch, self.dist, self.c10d = torch, dist, distributed_c10d
-        self.hint, self.ending, self.dtypes = Hint(), Ending(), {}
+        self.hints, self.ending = Hints(), Ending()
+        self.unbox = dist.ProcessGroup.unbox
         self.works = {}  # id of a work -> (reference to it, number of its operation, later, file)
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
         self.in_backward = getattr(torch._C, "_current_graph_task_id", lambda: -1)
@@ -185,14 +217,14 @@ class Recorder:
         torch = self.torch
         op = getattr(torch.ops.c10d, name).default
         names = [argument.name for argument in op._schema.arguments]
-        tensors = [n for n in TENSORS if n in names]
+        operator = Operator(name, names)
         # inference tensors have this key as well, and the dispatcher passes it once per operation
         below = torch._C._dispatch_keyset_full_after(torch._C.DispatchKey.BackendSelect)
 
         def enter(*args, **kwargs):
             arguments = {**dict(zip(names, args, strict=False)), **kwargs}
-            tensor = first(arguments, *tensors)
-            entered = self.publish(name, arguments, "async_op" in names, tensor)
+            tensor = first(arguments, *operator.tensors)
+            entered = self.publish(operator, arguments, tensor)
             keys = (
                 torch._C._dispatch_keys(tensor)
                 if tensor is not None
@@ -206,60 +238,75 @@ class Recorder:
 
         return enter
 
-    def publish(self, name, arguments, has_async_flag, tensor=None):
+    def publish(self, operator, arguments, tensor):
         """Records an operation before it is entered."""
-        if not self.records():
-            return None
-        op, count = ENTERED[name]
-        file, hint = self.file or self.trace(), self.hint
-        group = self.number_of(self.dist.ProcessGroup.unbox(arguments["process_group"]))
-        tensor = first(arguments, *TENSORS) if tensor is None else tensor
-        root = arguments.get("root_rank", arguments.get("dst", arguments.get("src", -1)))
-        redop = "none"
-        if "reduce_op" in arguments:
-            redop = hint.redop or "unknown"
-        site, phase, kinds = self.position(sys._getframe(1))
-        later = arguments.get("async_op", True) if has_async_flag else BLOCKING not in kinds
-        hint.later = bool(later)
+        file, hint = self.file, self.hints.mine
+        if file is None or self.closed:
+            if not self.records():
+                return None
+            file = self.trace()
+        group = self.unbox(arguments["process_group"])
+        group = self.keys.get(group.group_name) or self.number_of(group)
+        root = arguments.get(operator.root, -1)
+        call = (
+            operator,
+            hint.redop,
+            None if tensor is None else tensor.dtype,
+            operator.count(arguments),
+            group,
+            root,
+            arguments.get("async_op"),
+            self.user_phase,
+        )
+        try:
+            frame = sys._getframe(2)  # without that of the kernel
+        except ValueError:  # C++ has called the kernel in a thread of its own
+            frame = None
+        known = self.known(call, frame)
+        raw, what, hint.later, in_batch = known
         batch = hint.batch
         if batch is not None:
-            self.batch_goes_on(batch, BATCH in kinds and op in ("send", "recv"))
-        hint.number = file.operation(
-            op,
-            group,
-            redop,
-            "unknown"
-            if tensor is None or op == "barrier"
-            else self.dtypes.get(tensor.dtype) or self.dtype(tensor.dtype),
-            count(arguments),
-            root,
-            hint.later,
-            name == "recv_any_source_",
-            site,
-            phase,
-        )
-        if name == "recv_any_source_":
-            self.any_source.add(hint.number)
+            self.batch_goes_on(batch, in_batch)
+        hint.number = number = file.enter(what, raw)
+        if raw is None:
+            known[0] = file.defs.get(what)
+        if operator.any_source:
+            self.any_source.add(number)
         if batch is not None:
             self.batch_has(batch)
-        if self.values is None or op in ("send", "recv"):
+        if self.values is None or operator.is_p2p:
             return None
-        return self.values.entered(hint.number, op, group, root)
+        return self.values.entered(number, operator.op, group, root)
 
-    def position(self, frame):
-        """The numbers of call site and phase, and the kinds of the frames above the program."""
-        backward = self.in_backward() != -1
-        site, words, kinds = self.sites.find(frame, backward)
-        if backward:
-            words = "backward"
+    def known(self, call, frame):
+        """[bytes of the record or None, arguments of TraceFile.enter(), whether the operation is
+        asynchronous, whether it may be one of a batch]. Calls from the same lines with the same
+        arguments have one such list."""
+        sites = self.sites
+        if self.in_backward() != -1:
+            site, _, kinds = sites.find_in_backward(frame)
+            return self.described(call, site, "backward", kinds)
+        key = sites.frames(frame)
+        known = sites.records.get((key, call))
+        if known is None:
+            known = self.described(call, *sites.look_up(frame))
+            sites.keep(key, call, known)
+        return known
+
+    def described(self, call, site, words, kinds):
+        """words: the phase; kinds: of the frames above the program."""
+        operator, redop, dtype, count, group, root, later, user_phase = call
+        redop = (redop or "unknown") if operator.reduces else "none"
+        has_dtype = dtype is not None and operator.op != "barrier"
+        dtype = str(dtype).rsplit(".", 1)[-1] if has_dtype else "unknown"
         if words and self.steps is None and not self.user_steps:
             self.steps = 0
             self.file.mark(STEP, 0)
-        return site, self.file.number_of_phase(self.user_phase or words), kinds
-
-    def dtype(self, dtype):
-        self.dtypes[dtype] = str(dtype).rsplit(".", 1)[-1]
-        return self.dtypes[dtype]
+        phase = self.file.number_of_phase(user_phase or words)
+        later = later is not False if operator.has_flag else BLOCKING not in kinds
+        op, any_source = operator.op, operator.any_source
+        what = op, redop, dtype, count, group, root, later, any_source, site, phase
+        return [None, what, later, BATCH in kinds and operator.is_p2p]
 
     def records(self):
         """False after close(), in a forked child (which would write to its parent's file), and
@@ -339,7 +386,7 @@ class Recorder:
         @functools.wraps(real)
         def check(p2p_op_list):
             real(p2p_op_list)
-            self.hint.batch = Batch(len(p2p_op_list))
+            self.hints.mine.batch = Batch(len(p2p_op_list))
 
         return check
 
@@ -359,15 +406,16 @@ class Recorder:
     def end_batch(self, batch):
         if batch.open:
             self.file.mark(CALL_END)
-        batch.open, self.hint.batch = False, None
+        batch.open, self.hints.mine.batch = False, None
 
     def with_work(self, real, reduces):
         """Notes the reduction, which the dispatcher receives as an opaque object, and which
         operation the work belongs to."""
-        hint = self.hint
+        hints = self.hints
 
         @functools.wraps(real)
         def call(*args, **kwargs):
+            hint = hints.mine
             hint.number = None
             if reduces:
                 for value in (*args, *kwargs.values()):
@@ -386,7 +434,7 @@ class Recorder:
 
     def entered(self, work):
         """The thread's last operation has returned this work, or None."""
-        hint = self.hint
+        hint = self.hints.mine
         if work is None:
             if not hint.later:
                 self.file.returned(hint.number)

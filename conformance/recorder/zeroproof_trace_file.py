@@ -76,13 +76,6 @@ def numbers(*values):
     return b"".join(map(number, values))
 
 
-def stamp(ns):
-    """A time item. Most are short; leading zeros of a number are allowed."""
-    if ns < 1 << 21:
-        return bytes((TIME, ns & 127 | 128, ns >> 7 & 127 | 128, ns >> 14))
-    return numbers(TIME, ns)
-
-
 def text(words):
     raw = words.encode("ascii", "replace")[:255]
     return number(len(raw)) + raw
@@ -113,7 +106,7 @@ class TraceFile:
     def __init__(self, folder, rank, world):
         self.rank, self.groups, self.phases, self.sites = rank, {}, {"": 0}, {"": 0}
         self.defs = {}  # the arguments of operation() -> the bytes of the record
-        self.count, self.last, self.now_in, self.at = 0, None, 0, 0
+        self.count, self.last, self.now_in, self.at = 0, 0, 0, 0
         self.pending = b""  # is written with the next item
         self.lock, self.fd = threading.RLock(), None
         try:
@@ -216,21 +209,29 @@ class TraceFile:
         unknown or none. site, phase: from number_of_site(), number_of_phase()."""
         if phase is None:
             phase = self.now_in
-        what = (op, redop, dtype, count, group, root, later, any_source, site, phase)
+        return self.enter((op, redop, dtype, count, group, root, later, any_source, site, phase))
+
+    def enter(self, what, raw=None):
+        """operation() with its arguments as a tuple, in the same order. raw: what defs has for
+        it."""
         with self.lock:
-            raw = self.defs.get(what) or self.define(what)
+            if raw is None:
+                raw = self.defs.get(what) or self.define(what)
             self.put(self.now() + raw)
-            self.count += 1
-            return self.count - 1
+            number = self.count
+            self.count = number + 1
+            return number
 
     def now(self):
         """A time item, unless the last one is less than a microsecond old."""
         now = time.monotonic_ns()
-        if self.last is not None and now - self.last <= 1000:
+        ns = now - self.last
+        if ns <= 1000:
             return b""
-        raw = stamp(now - (self.last or 0))
         self.last = now
-        return raw
+        if ns < 1 << 21:  # a short one; leading zeros of a number are allowed
+            return bytes((TIME, ns & 127 | 128, ns >> 7 & 127 | 128, ns >> 14))
+        return numbers(TIME, ns)
 
     def define(self, what):
         """The bytes of an operation that has no definition yet, and its definition, if there is

@@ -67,13 +67,19 @@ class Sites:
     def forget(self):
         """A program may make code objects without end."""
         self.kinds, self.known = {}, {}  # id of a code object -> kind; frames -> what is known
+        self.records = {}  # frames and arguments -> what the recorder knows of the record
         self.codes = []  # keeps the ids unique
 
-    def find(self, frame, backward):
-        """(number of the call site, phase, kinds of frames) for the operation that `frame`
-        enters. phase: "forward", "optimizer" or "". backward: autograd is running."""
+    def keep(self, key, call, record):
+        """The record of a call with these frames() and arguments."""
+        if len(self.records) >= MOST:
+            self.records = {}
+        self.records[key, call] = record
+
+    def find_in_backward(self, frame):
+        """look_up(), while autograd is running."""
         found = self.look_up(frame)
-        if backward and found[0] == 0 and self.depth > 0 and threading.get_ident() != self.main:
+        if found[0] == 0 and self.depth > 0 and threading.get_ident() != self.main:
             # the main thread waits within backward() for this thread of autograd
             waiting = sys._current_frames().get(self.main)
             if waiting is not None:
@@ -81,24 +87,35 @@ class Sites:
         return found
 
     def look_up(self, frame):
-        kinds, key, users, at = self.kinds, [], self.depth or 1, frame
-        while at is not None:
-            code = at.f_code
-            kind = kinds.get(id(code))
-            if kind is None:
-                kind = self.classify(code)
-            if kind == USER:
-                key.append(id(code))
-                key.append(at.f_lasti)
-                users -= 1
-                if users == 0:
-                    break
-            elif kind != LIBRARY:
-                key.append(-kind)
-            at = at.f_back
-        key = tuple(key)
+        """(number of the call site, phase, kinds of frames) for the operation that `frame`
+        enters. phase: "forward", "optimizer" or nothing."""
+        key = self.frames(frame)
         found = self.known.get(key)
         return self.intern(key, frame) if found is None else found
+
+    def frames(self, frame):
+        """What look_up() depends on: code and instruction of the program's innermost frames, and
+        the kinds of frames above them. This is most of what a record costs."""
+        innermost, kinds, key, users = frame, self.kinds, [], self.depth or 1
+        while frame is not None:
+            code = frame.f_code
+            try:
+                kind = kinds[id(code)]
+            except KeyError:
+                if len(self.codes) >= MOST:
+                    self.forget()
+                    return self.frames(innermost)
+                kind = self.classify(code)
+            if kind != LIBRARY:
+                if kind != USER:
+                    key.append(-kind)
+                else:
+                    key += (id(code), frame.f_lasti)
+                    users -= 1
+                    if users == 0:
+                        break
+            frame = frame.f_back
+        return tuple(key)
 
     def classify(self, code):
         name, kind = absolute(code.co_filename), USER
@@ -113,8 +130,6 @@ class Sites:
                 kind = OPTIMIZER
         elif self.is_library(name) or "spawn_main" in code.co_names:
             kind = LIBRARY
-        if len(self.codes) >= MOST:
-            self.forget()
         self.codes.append(code)
         self.kinds[id(code)] = kind
         return kind

@@ -35,6 +35,13 @@ def from_any(rank, size):
         assert {source, work._source_rank()} == {1, 2}
 
 
+def only_record(recorder, name, **arguments):
+    from zeroproof_trace import Operator, first
+
+    operator = Operator(name, [*arguments, "async_op"])
+    recorder.publish(operator, arguments, first(arguments, *operator.tensors))
+
+
 def train(rank, fault, recorder):
     import zeroproof_trace
 
@@ -63,28 +70,13 @@ def train(rank, fault, recorder):
         from_any(rank, 3 if (fault, rank, step) == ("sent", 1, 1) else 4)
     # gloo does not run these operations, so that a fault does not stop the program; they are only
     # recorded
+    world = {"process_group": dist.group.WORLD.boxed()}
     if fault == "op" and rank == 1:
-        recorder.publish(
-            "allgather_",
-            {
-                "input_tensors": [tensor],
-                "output_tensors": [[tensor] * 3],
-                "process_group": dist.group.WORLD.boxed(),
-            },
-            True,
-        )
-    elif fault == "count" and rank == 1:
-        recorder.publish(
-            "broadcast_",
-            {"tensors": [tensor[:5]], "process_group": dist.group.WORLD.boxed(), "root_rank": 0},
-            True,
-        )
+        whole = [[tensor] * 3]
+        only_record(recorder, "allgather_", input_tensors=[tensor], output_tensors=whole, **world)
     elif not (fault == "skip" and rank == 1):
-        recorder.publish(
-            "broadcast_",
-            {"tensors": [tensor], "process_group": dist.group.WORLD.boxed(), "root_rank": 0},
-            True,
-        )
+        sent = tensor[:5] if fault == "count" and rank == 1 else tensor
+        only_record(recorder, "broadcast_", tensors=[sent], root_rank=0, **world)
     recorder.close()
 
 
