@@ -126,12 +126,12 @@ class Operator:
 
 class Hint:
     """What a thread's call in progress knows: the reduction; the grouped call; the number of the
-    last operation, and whether it is asynchronous."""
+    last operation, whether it is asynchronous, and what Values.received() gets."""
 
-    __slots__ = ("redop", "batch", "number", "later")
+    __slots__ = ("redop", "batch", "number", "later", "received")
 
     def __init__(self):
-        self.redop = self.batch = self.number = None
+        self.redop = self.batch = self.number = self.received = None
         self.later = False
 
 
@@ -149,7 +149,8 @@ class Recorder:
         self.torch, self.dist, self.c10d = torch, dist, distributed_c10d
         self.hints, self.ending = Hints(), Ending()
         self.unbox = dist.ProcessGroup.unbox
-        self.works = {}  # id of a work -> (reference to it, number of its operation, later, file)
+        # id of a work -> (reference to it, number of its operation, later, file, received)
+        self.works = {}
         self.names = {k: v for k, v in ENTERED.items() if hasattr(torch.ops.c10d, k)}
         self.in_backward = getattr(torch._C, "_current_graph_task_id", lambda: -1)
         self.recordings = 0
@@ -274,9 +275,9 @@ class Recorder:
             self.any_source.add(number)
         if batch is not None:
             self.batch_has(batch)
-        if self.values is None or operator.is_p2p:
+        if self.values is None:
             return None
-        return self.values.entered(number, operator.op, group, root)
+        return self.values.entered(number, operator.op, group, root, arguments)
 
     def known(self, call, frame):
         """[bytes of the record or None, arguments of TraceFile.enter(), whether the operation is
@@ -416,7 +417,7 @@ class Recorder:
         @functools.wraps(real)
         def call(*args, **kwargs):
             hint = hints.mine
-            hint.number = None
+            hint.number = hint.received = None
             if reduces:
                 for value in (*args, *kwargs.values()):
                     value = getattr(value, "reduceOp", value)
@@ -441,7 +442,10 @@ class Recorder:
             return
         if len(self.works) >= WORKS:  # most were never awaited, or by C++
             self.works = {k: v for k, v in list(self.works.items()) if v[0]() is not None}
-        self.works[id(work)] = weakref.ref(work), hint.number, hint.later, self.file
+        key, gone = id(work), None
+        if hint.received is not None:  # the tensors must not outlive the work
+            gone = lambda _: self.works.pop(key, None)  # noqa: E731
+        self.works[key] = weakref.ref(work, gone), hint.number, hint.later, self.file, hint.received
 
     def with_wait(self, real):
         """Records when the program waits for an asynchronous operation, when it has waited, and
@@ -452,12 +456,14 @@ class Recorder:
             known = self.works.pop(id(work), None)
             if known is None or known[0]() is not work or known[3] is not self.file:
                 return real(work, *args, **kwargs)
-            _, number_of_operation, later, file = known
+            _, number_of_operation, later, file, received = known
             if later and self.records():
                 file.wait(number_of_operation)
             done = real(work, *args, **kwargs)
             if self.records():
                 file.returned(number_of_operation)
+                if received is not None and self.values is not None:
+                    self.values.received(*received)
                 if number_of_operation in self.any_source:
                     self.any_source.discard(number_of_operation)
                     file.source(number_of_operation, work._source_rank())

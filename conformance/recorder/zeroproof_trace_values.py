@@ -148,51 +148,52 @@ def part(tensors, whole, place):
     return [Pieces(tensors, size_of(whole[:place]))]
 
 
-# dispatcher operator -> function from its arguments and the rank in the group to the pieces of the
-# input and of the result. None: this rank has none.
-def all_reduce(a, place):
+# dispatcher operator -> function from its arguments, the rank in the group and the number of
+# members to the pieces of the input and of the result. None: this rank has none, or they are not
+# compared.
+def all_reduce(a, place, members):
     return [Pieces(a["tensors"])], [Pieces(a["tensors"])]
 
 
-def broadcast(a, place):
+def broadcast(a, place, members):
     root = a["root_rank"] == place
     return [Pieces(a["tensors"])] if root else None, [Pieces(a["tensors"])]
 
 
-def reduce(a, place):
+def reduce(a, place, members):
     root = a["root_rank"] == place
     return [Pieces(a["tensors"])], [Pieces(a["tensors"])] if root else None
 
 
-def all_gather(a, place):
+def all_gather(a, place, members):
     whole = a["output_tensors"][0]
     return part(a["input_tensors"], whole, place), [Pieces(whole)]
 
 
-def all_gather_base(a, place):
+def all_gather_base(a, place, members):
     return gathered([a["input_tensor"]], [a["output_tensor"]], place), [
         Pieces([a["output_tensor"]])
     ]
 
 
-def all_gather_many(a, place):
+def all_gather_many(a, place, members):
     return gathered(a["inputs"], a["outputs"], place), [Pieces(a["outputs"])]
 
 
-def reduce_scatter(a, place):
+def reduce_scatter(a, place, members):
     whole = a["input_tensors"][0]
     return [Pieces(whole)], part(a["output_tensors"], whole, place)
 
 
-def reduce_scatter_base(a, place):
+def reduce_scatter_base(a, place, members):
     return [Pieces([a["input_tensor"]])], gathered([a["output_tensor"]], [a["input_tensor"]], place)
 
 
-def reduce_scatter_many(a, place):
+def reduce_scatter_many(a, place, members):
     return [Pieces(a["inputs"])], gathered(a["outputs"], a["inputs"], place)
 
 
-def gather(a, place):
+def gather(a, place, members):
     sizes = size_of(a["input_tensors"])
     root = a["root_rank"] == place
     whole = a["output_tensors"][0] if root else None
@@ -200,18 +201,31 @@ def gather(a, place):
     return [at], [Pieces(whole)] if root else None
 
 
-def scatter(a, place):
+def scatter(a, place, members):
     root = a["root_rank"] == place
     at = Pieces(a["output_tensors"], place * size_of(a["output_tensors"]))
     return [Pieces(a["input_tensors"][0])] if root else None, [at]
 
 
-def all_to_all(a, place):
-    return [Pieces(a["input_tensors"])], [Pieces(a["output_tensors"])]
+def all_to_all(a, place, members):
+    """Part p of rank r's input is part r of rank p's result: part r · members + p of a value that
+    consists of all of them. Parts of several sizes have no such place."""
+    given, made = a["input_tensors"], a["output_tensors"]
+    sizes = {size_of([part]) for part in [*given, *made]}
+    if len(sizes) != 1:
+        return None, None
+    size = sizes.pop()
+    inputs = [Pieces(given, place * members * size)]
+    return inputs, [Pieces([part], (r * members + place) * size) for r, part in enumerate(made)]
 
 
-def all_to_all_base(a, place):
-    return [Pieces([a["input"]])], [Pieces([a["output"]])]
+def all_to_all_base(a, place, members):
+    if a.get("input_split_sizes") or a.get("output_split_sizes"):
+        return None, None
+    whole = {"input_tensors": a["input"], "output_tensors": a["output"]}
+    return all_to_all(
+        {name: x.detach().reshape(-1).chunk(members) for name, x in whole.items()}, place, members
+    )
 
 
 SIDES = {
@@ -256,6 +270,7 @@ class Values:
         ]
         self.devices, self.waiting = {}, collections.deque()
         self.in_group, self.tensors, self.failed = {}, {}, False
+        self.from_any = set()  # groups in which this rank receives from any source
         self.known = {}  # id of a parameter -> (weak reference, name, groups of its replicas)
         self.taken = weakref.WeakKeyDictionary()
         self.watch_ddp()
@@ -319,10 +334,18 @@ class Values:
 
     # ---- Collectives ----
 
-    def entered(self, number, op, group, root):
-        """Counts an operation in its group, as the reader does."""
-        i = self.in_group.get(group, 0)
-        self.in_group[group] = i + 1
+    def entered(self, number, op, group, root, arguments):
+        """Counts a collective in its group, or a send or receive among those with its peer."""
+        key = group
+        if op in ("send", "recv"):
+            # which send belongs to a receive from any source, or with a tag, is not known
+            if root < 0:
+                self.from_any.add(group)
+            if arguments.get("tag") or (op == "recv" and group in self.from_any):
+                return None
+            key = group, op, root
+        i = self.in_group.get(key, 0)
+        self.in_group[key] = i + 1
         return Entered(number, op, group, i, root)
 
     def put_side(self, entered, side, pieces):
@@ -342,12 +365,14 @@ class Values:
     def around(self, call, name, arguments, entered):
         """Enters the operation by call(), with fingerprints of its input and its result."""
         sides = SIDES.get(name)
-        if sides is None or entered is None or self.failed:
+        if entered is None or self.failed:
             return call()
+        if sides is None:
+            return self.around_p2p(call, arguments.get("tensors"), entered)
         try:
             self.arrived()
             process_group = self.recorder.dist.ProcessGroup.unbox(arguments["process_group"])
-            given, made = sides(arguments, process_group.rank())
+            given, made = sides(arguments, process_group.rank(), process_group.size())
             self.put_side(entered, NO_INPUT if given is None else INPUT, given)
         except Exception as error:
             self.fail(error)
@@ -358,6 +383,26 @@ class Values:
         except Exception as error:
             self.fail(error)
             return result
+
+    def around_p2p(self, call, tensors, entered):
+        """The works of receives complete without a callback: the program waits for them."""
+        try:
+            if entered.op == "send":
+                self.arrived()
+                self.put_side(entered, INPUT, [Pieces(tensors)])
+            elif entered.op == "recv":
+                self.recorder.hints.mine.received = entered, [Pieces(tensors)]
+        except Exception as error:
+            self.fail(error)
+        return call()
+
+    def received(self, entered, pieces):
+        """The program has waited for a receive."""
+        try:
+            if not self.failed:
+                self.put_side(entered, RESULT, pieces)
+        except Exception as error:
+            self.fail(error)
 
     def at_completion(self, result, entered, made):
         """The same result, with a work that completes after the fingerprint. A caller that waits

@@ -66,7 +66,18 @@ static void release(seen *s)
 /* Whether the results must be what the inputs add up to. */
 static int is_moved(int32_t op)
 {
-  return op == OP_ALL_GATHER || op == OP_BROADCAST || op == OP_GATHER || op == OP_SCATTER;
+  return op == OP_ALL_GATHER || op >= OP_BROADCAST;
+}
+
+int zp_trace_is_dealt(const seen *s)
+{
+  return s->op == OP_SCATTER || s->op == OP_ALL_TO_ALL;
+}
+
+/* How many members record an input, and how many a result. */
+static int32_t members_of(const seen *s)
+{
+  return s->g->parent != NULL ? 1 : s->g->size;
 }
 
 int zp_trace_results_agree(const seen *s)
@@ -74,17 +85,17 @@ int zp_trace_results_agree(const seen *s)
   return s->of_tensor || s->op == OP_ALL_REDUCE || s->op == OP_ALL_GATHER || s->op == OP_BROADCAST;
 }
 
-/* Whether the sum of the inputs is known: of all members, or of the root. */
-static int inputs_known(const seen *s)
+int zp_trace_inputs_known(const seen *s)
 {
-  return is_moved(s->op) && s->inputs == s->g->size && s->inputs_held > 0;
+  if (s->op == OP_ALL_TO_ALL && s->inputs_held < s->g->size) return 0;
+  return is_moved(s->op) && s->inputs == members_of(s) && s->inputs_held > 0;
 }
 
 static int differs(const seen *s)
 {
   if (zp_trace_results_agree(s) && s->odds > 0) return 1;
-  if (s->of_tensor || !inputs_known(s) || s->held == 0) return 0;
-  if (s->op == OP_SCATTER) return s->held == s->g->size && !equal(&s->sum, &s->results);
+  if (s->of_tensor || !zp_trace_inputs_known(s) || s->held == 0) return 0;
+  if (zp_trace_is_dealt(s)) return s->held == s->g->size && !equal(&s->sum, &s->results);
   return !equal(&s->sum, &s->value);
 }
 
@@ -108,8 +119,9 @@ static int precedes(const judge *j, const seen *a, const seen *b)
 static void judge_values(judge *j, seen *s)
 {
   values *v = j->values;
-  const int many = s->of_tensor ? s->held > 1 : s->results_seen > 1 && s->held > 0;
-  v->compared += many;
+  v->compared += s->of_tensor           ? s->held > 1
+                 : s->g->parent != NULL ? s->inputs_held > 0 && s->held > 0
+                                        : s->results_seen > 1 && s->held > 0;
   seen **first = s->of_tensor ? &v->first_tensor : &v->first_op;
   if (!differs(s)) {
     if (!s->of_tensor && s->held > 1 && zp_trace_results_agree(s)) s->g->agreed++;
@@ -186,7 +198,14 @@ static void add_operation(judge *j, player *p, const member *m)
 {
   const zp_trace_value *v = &p->reader.value;
   group *g = m->g;
-  if (v->i >= g->pos[m->place] || v->op >= ZP_TRACE_SEND) return;
+  int32_t place = m->place;
+  if (v->op >= ZP_TRACE_SEND) {
+    place = v->op == ZP_TRACE_RECV;
+    g = v->root < 0 ? NULL
+        : place     ? zp_trace_find_pair(j, m->g, v->root, m->place)
+                    : zp_trace_find_pair(j, m->g, m->place, v->root);
+  }
+  if (g == NULL || v->i >= g->pos[place]) return;
   seen key = {.g = g, .id = v->i, .op = v->op, .at_rank = p->reader.rank};
   key.at = (zp_trace_at){p->reader.records - v->back, p->step};
   key.sig = (zp_trace_sig){-1, v->root, (uint8_t)v->op, 0, 0, 0};
@@ -196,6 +215,12 @@ static void add_operation(judge *j, player *p, const member *m)
   }
   key.step = p->step;
   seen *s = find(j, &key);
+  if (key.sig.count >= 0 && (s->sig.count < 0 || v->op == ZP_TRACE_SEND)) {
+    s->sig = key.sig;
+    s->site = key.site;
+    s->at_rank = key.at_rank;
+    s->at = key.at;
+  }
   if (v->side == ZP_TRACE_NO_INPUT || v->side == ZP_TRACE_INPUT) s->inputs++;
   else s->results_seen++;
   if (v->side == ZP_TRACE_INPUT) {
@@ -206,7 +231,7 @@ static void add_operation(judge *j, player *p, const member *m)
     hold(j, s, p->reader.rank, &v->print);
     add(&s->results, &v->print);
   }
-  if (s->inputs >= g->size && s->results_seen >= g->size) end(j, s);
+  if (s->inputs >= members_of(s) && s->results_seen >= members_of(s)) end(j, s);
 }
 
 static void add_tensor(judge *j, player *p, const member *m)

@@ -4,14 +4,22 @@
 
 #include "judge.h"
 
-enum { OP_ALL_REDUCE = 1, OP_ALL_GATHER = 3, OP_BROADCAST = 5, OP_GATHER = 6, OP_SCATTER = 7 };
+enum {
+  OP_ALL_REDUCE = 1,
+  OP_ALL_GATHER = 3,
+  OP_BROADCAST = 5,
+  OP_GATHER = 6,
+  OP_SCATTER = 7,
+  OP_ALL_TO_ALL = 8
+};
 
 typedef struct odd { /* a rank whose value differs from the first one */
   zp_trace_print print;
   int32_t rank;
 } odd;
 
-/* One comparison: of an operation of a group, or of a tensor at a step. */
+/* One comparison: of an operation of a group, of a send with its receive (g: the pair), or of a
+ * tensor at a step. */
 typedef struct seen {
   group *g;
   int64_t id; /* the operation's number in the group; the tensor's in values.tensor */
@@ -46,6 +54,10 @@ typedef struct values {
 
 /* Whether the results of all members must be equal. */
 int zp_trace_results_agree(const seen *s);
+/* Whether only all results together are known to be what was passed in. */
+int zp_trace_is_dealt(const seen *s);
+/* Whether what was passed in is known: by all members, by the root, or by the sender. */
+int zp_trace_inputs_known(const seen *s);
 /* Ends all comparisons, with the members that they have. */
 void zp_trace_end_values(judge *j);
 

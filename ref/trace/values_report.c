@@ -129,23 +129,40 @@ static void say_results(const seen *s, const zp_trace_print *sum, const split *x
   snprintf(text, cap,
            "%s not what was passed in: an input changed after the operation was entered, or was "
            "not transferred unchanged",
-           s->op == OP_SCATTER                         ? "the results together are"
+           zp_trace_is_dealt(s)                        ? "the results together are"
            : zp_trace_results_agree(s) && s->odds == 0 ? "the results agree, but are"
                                                        : "no result is");
+}
+
+/* A send and its receive. */
+static split say_received(judge *j, const seen *s, char *text, size_t cap)
+{
+  const int32_t from = s->g->rank[0], to = s->g->rank[1];
+  split x = {.n_few = from == to ? 1 : 2};
+  x.few = zp_trace_grow(&j->failure, NULL, 0, 2, sizeof *x.few);
+  x.few[0] = from < to ? from : to;
+  x.few[1] = from < to ? to : from;
+  snprintf(
+      text, cap,
+      "rank %d received another value than rank %d sent: the tensor changed after the send was "
+      "entered, or was not transferred unchanged",
+      (int)to, (int)from);
+  return x;
 }
 
 /* The first operation whose results differ from each other, or from the inputs. */
 static void report_operation(judge *j, seen *s)
 {
   char step[32], where[TEXT], text[TEXT], all[4 * TEXT], site[ZP_TRACE_NAME + 8] = "";
-  const int moved = s->op != OP_ALL_REDUCE && s->inputs == s->g->size && s->inputs_held > 0;
-  const zp_trace_print *sum = moved ? &s->sum : NULL;
-  split x = split_of(j, s, s->op == OP_SCATTER ? NULL : sum);
+  const zp_trace_print *sum = zp_trace_inputs_known(s) ? &s->sum : NULL;
+  split x = {0}; /* the parts of several ranks differ: no rank deviates */
+  if (s->g->parent != NULL) x = say_received(j, s, text, sizeof text);
+  else if (!zp_trace_is_dealt(s)) x = split_of(j, s, sum);
   const zp_trace_reader *r = &j->p[s->at_rank].reader;
   const char *called = s->site > 0 ? zp_trace_text(r, &r->sites, s->site) : "";
   if (called[0]) snprintf(site, sizeof site, ", %s,", called);
   zp_trace_where(s->g, s->id, &s->sig, where, sizeof where);
-  say_results(s, sum, &x, text, sizeof text);
+  if (s->g->parent == NULL) say_results(s, sum, &x, text, sizeof text);
   snprintf(all, sizeof all, "%sresult of %s%s differs: %s", step_of(s, step, sizeof step), where,
            site, text);
   add_finding(j, s, &x, all);

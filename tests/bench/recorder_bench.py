@@ -2,8 +2,9 @@
 
 Run it with the Python of a PyTorch environment. FOLDER has the module zeroproof_trace (another
 commit's, to compare). It prints microseconds of the thread's processor time, medians of 15 rounds
-of 1000 and the fastest round: of one record alone, and of an operation on one rank of gloo without
-and with the recorder."""
+of 1000 and the fastest round: of an operation on one rank of gloo without and with the recorder, of
+one record alone, and of one record below four frames of PyTorch, as an operation has them: each of
+these frames takes time, as Python makes an object of it."""
 
 import os
 import statistics
@@ -45,7 +46,17 @@ def recorded_calls(recorder, operations):
     return dict(zip(operations, found, strict=True))
 
 
+def frames_of_torch():
+    """A function that calls another one below four frames, whose code is in PyTorch's folder."""
+    code = "def call0(f, *x): f(*x)\n"
+    code += "".join(f"def call{n}(f, *x): call{n - 1}(f, *x)\n" for n in (1, 2, 3))
+    found = {}
+    exec(compile(code, os.path.join(os.path.dirname(dist.__file__), "none.py"), "exec"), found)
+    return found["call3"]
+
+
 def main():
+    below = frames_of_torch()
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
     tensor = torch.ones(4)
     operations = {
@@ -62,14 +73,21 @@ def main():
         arguments = recorded_calls(recorder, operations)
         whole = {name: [] for name in operations}
         alone = {name: [] for name in operations}
+        deep = {name: [] for name in operations}
         for _ in range(ROUNDS):
             for name, operation in operations.items():
                 whole[name].append(seconds(operation))
-                alone[name].append(seconds(lambda of=name: recorder.publish(*arguments[of])))
+                publish, given = recorder.publish, arguments[name]
+                alone[name].append(seconds(lambda f=publish, x=given: f(*x)))
+                deep[name].append(
+                    seconds(lambda f=publish, x=given: below(f, *x))
+                    - seconds(lambda x=given: below(len, x))
+                )
         recorder.close()
-    print("| operation | without | with the recorder | the record alone |\n|---|--:|--:|--:|")
+    print("| operation | without | with the recorder | the record alone | below frames |")
+    print("|---|--:|--:|--:|--:|")
     for name in operations:
-        rounds = [times[name] for times in (bare, whole, alone)]
+        rounds = [times[name] for times in (bare, whole, alone, deep)]
         cells = [f"{statistics.median(times):.1f} ({min(times):.1f})" for times in rounds]
         print(f"| {name} | " + " | ".join(cells) + " |")
 

@@ -20,7 +20,7 @@ export GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
 
 timeout 900 "$python" -W ignore -B tests/drivers/trace/torch_values.py "$tmp/run" none clean \
   collectives weight declared every numbered gradient state unnamed result broadcast gather input \
-  mesh sharded \
+  mesh sharded sent dealt \
   >"$tmp/log" 2>&1
 verdict $? the_programs_run_with_values "$(tail -n 5 "$tmp/log")"
 ! grep -q 'no longer recorded' "$tmp/log"
@@ -64,6 +64,13 @@ first a_gathered_value_is_compared_with_the_inputs gather "^result of all_gather
 differs: rank 2 holds another value than 2 ranks \(0, 1\), which hold what was passed in$"
 first a_changed_input_is_named input "^result of all_gather of 13 fp32 .* differs: the \
 results agree, but are not what was passed in: an input changed after the operation was entered"
+first a_changed_send_is_named sent "^result of send 20 fp32 to group rank 1 \(number 0 from group \
+rank 0 to 1 of group 'default_pg'\), .*torch_values.py:[0-9]+.* differs: rank 1 received another \
+value than rank 0 sent: the tensor changed after the send was entered"
+json a_send_and_its_receive_are_named '[.findings[] | select(.kind == "value")] |
+  length == 1 and .[0].ranks == [0, 1]' trace check "$tmp/run/sent" --json
+first changed_parts_are_reported dealt "^result of all_to_all 3 fp32 .* differs: the results \
+together are not what was passed in: an input changed after the operation was entered"
 json a_finding_has_its_kind_and_rank '[.findings[] | select(.kind == "value")] |
   length == 1 and .[0].rank == 1 and .[0].ranks == [1] and .[0].level == "error"' \
   trace check "$tmp/run/result" --json

@@ -25,9 +25,8 @@ def deviate(values, name, count, before):
     real = values.around
 
     def around(call, entered_name, arguments, entered):
-        tensors = arguments.get("tensors") or [
-            arguments.get("input_tensor" if before else "output_tensor")
-        ]
+        side = "input_tensor" if before else "output_tensor"
+        tensors = arguments.get("tensors") or [arguments.get(side, arguments.get("input"))]
         if entered_name != name or tensors[0].numel() != count:
             return real(call, entered_name, arguments, entered)
         values.around = real
@@ -70,7 +69,37 @@ def collectives(rank):
     works = [dist.all_reduce(torch.ones(n) * rank, async_op=True) for n in (18, 19)]
     for work in works[::-1]:
         work.wait()
+    exchange(rank)
     dist.barrier()
+
+
+def exchange(rank):
+    """Sends and receives, and parts of several sizes."""
+    after, before = (rank + 1) % WORLD, (rank - 1) % WORLD
+    for n in range(2):
+        works = [dist.irecv(torch.empty(20), before), dist.isend(torch.ones(20) * rank + n, after)]
+        for work in works:
+            work.wait()
+    parts = [dist.P2POp(dist.isend, torch.ones(21) * rank, after)]
+    parts.append(dist.P2POp(dist.irecv, torch.empty(21), before))
+    for work in dist.batch_isend_irecv(parts):
+        work.wait()
+    if rank == 0:  # the second one is received first
+        works = [dist.isend(torch.ones(22) * tag, 1, tag=tag) for tag in (5, 0)]
+    elif rank == 1:
+        works = [dist.irecv(torch.empty(22), 0, tag=tag) for tag in (0, 5)]
+    else:
+        works = [dist.isend(torch.ones(23), 1), dist.isend(torch.ones(23) * 2, 1)]
+    for work in works:
+        work.wait()
+    if rank == 1:
+        dist.recv(torch.empty(23))
+        dist.recv(torch.empty(23), 2)
+    dist.all_to_all([torch.empty(2) for _ in range(WORLD)], [torch.ones(2) * n + 9 * rank
+                                                            for n in range(WORLD)])  # fmt: skip
+    sizes = [1, 2, 3]  # rank r sends r + 1 elements to each
+    dist.all_to_all_single(torch.empty(6), torch.ones(3 * sizes[rank]) * rank,
+                           sizes, [sizes[rank]] * WORLD)  # fmt: skip
 
 
 def train(rank, case, trace):
@@ -147,6 +176,8 @@ CHANGES = {  # case -> rank, operator, elements of its tensor, before the transf
     "broadcast": (0, "broadcast_", 12, False),
     "gather": (2, "_allgather_base_", 39, False),
     "input": (1, "_allgather_base_", 13, True),
+    "sent": (0, "send", 20, True),
+    "dealt": (2, "alltoall_base_", 3, True),
 }
 
 

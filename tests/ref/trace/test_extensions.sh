@@ -121,7 +121,7 @@ expect 0 '2 traces without an end mark' without_the_byte_there_is_no_end trace c
 invalid the_byte_must_be_within_the_body "$(extension 3 1 '\003')"
 trace 0 "\\004\\003$(operation 1)$(operation 3)\\011"
 trace 1 "\\004\\003$(operation 1)$(ended 4 0 '')"
-expect 1 '^step 3: rank 1 ended with an exit status that is not known, after 1 record; rank 0 waits' \
+expect 1 '^step 3: rank 1 ended with an exit status that is not known, after 1 record; rank 0' \
   an_exit_status_that_is_not_known_is_no_end_mark trace check "$tmp/run"
 both "$(operation 1)$(ended 4 0 '')"
 expect 0 '^warning: 2 ranks \(0, 1\) ended with an exit status that is not known, rank 0 first' \
@@ -176,6 +176,29 @@ expect 1 'differs: rank 1 holds another value than rank 0, which hold' \
 trace 0 "$(operation 4)$(value 1 4 1 0 16 4)$(value 2 4 1 0 16 4)\\011"
 trace 1 "$(operation 4)$(value 1 4 1 0 16 5)$(without 3 4 1 0)\\011"
 expect 0 consistent a_reduction_to_one_rank_has_one_result trace check "$tmp/run"
+inputs 8 16 1 2 2 1
+expect 0 'and 1 values\)$' parts_of_an_all_to_all_add_up_to_the_results trace check "$tmp/run"
+inputs 8 16 1 2 2 2
+expect 1 'all_to_all .* differs: the results together are not what was passed in' \
+  results_that_are_not_the_parts_are_reported trace check "$tmp/run"
+trace 0 "$(operation 8)$(value 1 8 0 0 16 1)$(value 2 8 0 0 16 1)\\011"
+trace 1 "$(operation 8)$(without 0 8 0 0)$(without 3 8 0 0)\\011"
+expect 0 consistent parts_that_one_rank_did_not_record_are_not_compared trace check "$tmp/run"
+# p2p OP PEER: 4 elements fp32 to or from group rank PEER of group 1
+p2p() { printf '\\012%s\\001\\010\\005\\001%s\\000\\001' "$(byte "$1")" "$(byte $(($2 + 1)))"; }
+sent() { # sent LANE LANE: rank 0 sends the first, rank 1 receives the second
+  trace 0 "$(p2p 10 1)$(value 1 10 2 0 16 "$1")\\011"
+  trace 1 "$(p2p 11 0)$(value 2 11 1 0 16 "$2")\\011"
+}
+sent 7 7
+expect 0 'and 1 values\)$' a_send_is_compared_with_its_receive trace check "$tmp/run"
+sent 7 6
+expect 1 '^result of send 4 fp32 to group rank 1 .* differs: rank 1 received another value than ' \
+  another_value_that_was_received_is_reported trace check "$tmp/run"
+trace 1 "$(p2p 11 0)\\011"
+expect 0 'order and shapes only' a_send_alone_is_not_compared trace check "$tmp/run"
+trace 0 "$(p2p 10 1)$(value 1 10 0 0 16 7)$(value 1 10 2 5 16 7)$(value 1 11 2 0 16 7)\\011"
+expect 0 'order and shapes only' values_of_no_known_send_are_ignored trace check "$tmp/run"
 trace 0 "$(tensor w)$(operation 9)$(sample 0 1)$(sample 3 1)$(sample 5 1)\\011"
 trace 1 "$(tensor w)$(operation 9)$(sample 0 1)$(sample 3 2)$(sample 5 3)\\011"
 expect 1 '^step 3: w differs: rank 1 holds another value than rank 0; .* \(equal at step 0\)' \
