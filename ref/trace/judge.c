@@ -205,6 +205,17 @@ static void start(judge *j)
   }
 }
 
+static void report_damage(judge *j, const player *p)
+{
+  char after[64] = "before its first record";
+  const int64_t last = p->reader.records - 1;
+  if (last >= 0) snprintf(after, sizeof after, "after its record %" PRId64, last);
+  zp_trace_add_finding(
+      j, "damaged", p->reader.rank, last, 0,
+      "rank %d's trace is damaged %s, near byte %" PRId64 ": the rest of it is not judged",
+      (int)p->reader.rank, after, p->reader.offset - p->reader.have + p->reader.at);
+}
+
 static void finish(judge *j)
 {
   int32_t stopped = 0;
@@ -216,12 +227,7 @@ static void finish(judge *j)
     if (p->reader.state == ZP_TRACE_ENDED) j->ended++;
     if (p->reader.state == ZP_TRACE_STOPPED && p->reader.exit.how == ZP_TRACE_NO_EXIT)
       cut[stopped++] = r;
-    if (p->reader.state == ZP_TRACE_DAMAGED)
-      zp_trace_add_finding(j, "damaged", r, p->reader.records - 1, 0,
-                           "rank %d's trace is damaged after %" PRId64
-                           " records, near byte %" PRId64 ": the rest of it is not judged",
-                           (int)r, p->reader.records,
-                           p->reader.offset - p->reader.have + p->reader.at);
+    if (p->reader.state == ZP_TRACE_DAMAGED) report_damage(j, p);
   }
   zp_trace_report_behind(j);
   zp_trace_report_short(j);

@@ -78,7 +78,7 @@ both "$(operation 1)$(extension 99 127 'a body of 127 bytes, of which the file h
 expect 0 '2 traces without an end mark' a_file_may_end_within_an_extension trace check "$tmp/run"
 invalid() { # invalid NAME EXTENSION
   both "$(operation 1)$2$(operation 1)\\011"
-  expect 1 'damaged after record 1' "$1" trace check "$tmp/run"
+  expect 1 'damaged after its record 0' "$1" trace check "$tmp/run"
 }
 invalid a_site_without_a_number_is_damage "$(extension 1 0 '')"
 invalid a_number_beyond_the_body_is_damage "$(extension 2 1 '\200')"
@@ -133,7 +133,7 @@ expect 0 "^4 records of 2 ranks: $only" an_unknown_way_to_end_is_ignored \
 trace 0 "$(operation 1)$(operation 3)\\011"
 trace 1 "$(operation 1)$(ended 1 3 '')"
 "$zp" trace check --json "$tmp/run" |
-  jq -e '.findings[0] | .kind == "exit" and .level == "error" and .ranks == [1] and .record == 1' \
+  jq -e '.findings[0] | .kind == "exit" and .level == "error" and .ranks == [1] and .record == 0' \
     >/dev/null
 verdict $? exits_are_in_the_json
 
@@ -209,7 +209,7 @@ for item in "$(extension 5 3 '\\001\\001\\001')" \
   "$(extension 7 4 '\\001\\001\\001\\020')" \
   "$(value 1 15 0 0 16 1)" "$(extension 5 6 '\\000\\005\\001\\000\\001\\000')"; do
   both "$(operation 1)$item$(operation 1)\\011"
-  expect 1 'damaged after record 1, near byte' an_invalid_value_is_damage trace check "$tmp/run"
+  expect 1 'damaged after its record 0, near byte' an_invalid_value_is_damage trace check "$tmp/run"
 done
 both "$(operation 1)$(value 9 1 0 0 16 1)$(value 2 1 0 77 16 1)$(sample 0 1)\\011"
 expect 0 'order and shapes only' values_without_an_operation_or_name_are_ignored \

@@ -87,7 +87,7 @@ says "one rank lags by 10000 records when all are killed" 1 \
   '^step 250: rank 7 has a trace that stops after 2000 records; ranks 1, 4, 10 wait' \
   12 3 12000 late 7 2000
 says "all are killed at the same place" 0 '^warning: 12 traces without an end mark' 12 3 800 hung
-says "junk after the records" 1 "^rank 7's trace is damaged after record 800" 12 3 800 junk 7
+says "junk after the records" 1 "^rank 7's trace is damaged after its record 799" 12 3 800 junk 7
 says "a hole after the records" 0 '^warning: 1 trace without an end mark \(rank 7\)' \
   12 3 800 hole 7
 for source in any anylate anynever; do
@@ -182,7 +182,7 @@ done
 rm -rf "$dir/run"
 mkdir "$dir/run"
 for r in 0 1; do mv "$dir/rank-$r" "$dir/run/rank-$r.zpt"; done
-judged 1 '^rank 0 waits at its record 0 for group rank 2 in 'g', which no rank has joined'
+judged 1 "^rank 0 waits at its record 0 for group rank 2 in 'g', which no rank has joined"
 result "a rank is missing from a run of unknown world size" $?
 
 # two traces by hand, of groups x (1) and y (2); step 7 begins after the first operation

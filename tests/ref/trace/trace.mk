@@ -8,10 +8,11 @@ trace-bench: ## measure `trace check`: rate, memory (RANKS=1000, tens; RECORDS=1
 	@ZP_BUILD=$(BUILD) python3 -B tests/bench/trace_shapes.py
 
 .PHONY: trace-cause
-trace-cause: ## score the causes that `trace check` names (SEEDS=A-B of 2 to 6 ranks, LARGE=A-B)
+trace-cause: ## score the causes that `trace check` names (SEEDS=A-B of 2 to 6 ranks, LARGE=, EQUAL=)
 	@$(call need,$(PACKAGES_RUN) python3)
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@ZP_BUILD=$(BUILD) python3 -B tests/ref/trace/cause_score.py --seeds \
-	  $(or $(SEEDS),1000000-1001999) --large $(or $(LARGE),2000000-2000999) >$(BUILD)/causes.md; \
-	  status=$$?; $(if $(SEEDS)$(LARGE),cat,python3 -B tests/runner/runs.py causes) \
+	  $(or $(SEEDS),3000000-3001999) --large $(or $(LARGE),4000000-4000999) \
+	  --equal $(or $(EQUAL),5000000-5000399) >$(BUILD)/causes.md; \
+	  status=$$?; $(if $(SEEDS)$(LARGE)$(EQUAL),cat,python3 -B tests/runner/runs.py causes) \
 	    <$(BUILD)/causes.md && exit $$status
