@@ -347,7 +347,7 @@ groups() { # groups HOW_MANY WORLD SIZE RUNS: rank 0 joins so many
   (memory 1000000; ulimit -t 10; "$zp" trace check "$dir/run" >"$dir/out" 2>&1)
 }
 groups 40 2 16777216 '\000'
-[ $? -eq 1 ] && grep -q 'joins '001' with 16777216 members, expected at most 2' "$dir/out"
+[ $? -eq 1 ] && grep -q "joins '001' with 16777216 members, expected at most 2" "$dir/out"
 result "groups larger than the run" $?
 groups 40 2 2 '\001\000\000\002'
 [ $? -eq 1 ] && grep -q 'which lists rank 0 twice' "$dir/out"
