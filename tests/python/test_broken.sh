@@ -1,6 +1,8 @@
 #!/bin/sh
 # The three broken programs of python/examples: the first line of `trace check` explains each of
 # them, and nothing is found once the bug is removed.
+# A loop in which all all_reduces are equal, and rank 1 leaves out that of one step, is explained by
+# the step and the line.
 # inputs: build/libzeroproof.so.* build/zeroproof ref/num/exact.h tests/fixtures/lib.sh
 # inputs: tests/python/lib.sh python conformance/locks conformance/judge conformance/recorder
 # inputs: @venv:torch-2.13.0
@@ -49,4 +51,46 @@ all_gather of 102 fp32 (fsdp_odd_batch.py:23) in 'default_pg' {0–2} at its rec
 do not enter it"
 broken pipeline_chunks 3 's/(16, 16, 12)/(16, 16, 16)/' "step 2: either rank 0 skipped send of 32 \
 fp32 to rank 1 (pipeline_chunks.py:20) in 'default_pg'; rank 1 is waiting for it,"
+
+mkdir "$tmp/equal"
+cat >"$tmp/equal/equal_steps.py" <<'X'
+import contextlib
+import datetime
+import sys
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=60))
+local = dist.get_rank() == 1 and sys.argv[1:] == ["broken"]
+torch.manual_seed(0)
+model = DistributedDataParallel(torch.nn.Linear(16, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for number in range(6):
+    with model.no_sync() if local and number == 3 else contextlib.nullcontext():
+        optimizer.zero_grad()
+        model(torch.randn(8, 16)).square().mean().backward()
+    optimizer.step()
+dist.destroy_process_group()
+X
+equal() { # equal [broken]
+  rm -rf "$tmp/run"
+  (cd "$tmp/equal" && exec timeout 900 "$python" -W ignore -m torch.distributed.run \
+    --nproc-per-node 3 --rdzv-backend c10d --rdzv-endpoint localhost:0 \
+    -m zeroproof.trace --out "$tmp/run" -- equal_steps.py "$@") >"$tmp/log" 2>&1
+}
+equal broken
+verdict $((!$?)) a_rank_that_leaves_out_one_of_six_equal_operations_fails "$(tail -n 5 "$tmp/log")"
+"$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
+world3="in 'default_pg' {0–2}"
+[ "$(sed -n 1p "$tmp/out")" = "step 3, backward: rank 1 skipped all_reduce of 68 fp32 \
+(equal_steps.py:17) $world3 and entered the next equal one of step 4 (equal_steps.py:17) at its \
+record 8; 2 equal operations later, ranks 0, 2 are waiting for one more" ]
+verdict $? the_first_line_names_its_step_and_line "$(cat "$tmp/out")"
+equal
+verdict $? it_completes_without_the_bug "$(tail -n 5 "$tmp/log")"
+expect 0 ": consistent" its_record_has_no_hint trace check "$tmp/run"
+grep -q 'may have' "$tmp/out"
+verdict $((!$?)) equal_operations_of_equal_ranks_are_no_hint "$(cat "$tmp/out")"
 exit "$bad"
