@@ -166,11 +166,7 @@ class Score:
         right = first[0]["ranks"] == [rank] and named in found[rank]
         if len(found) > 1:
             ranks = {r for c in causes for r in c["ranks"]}
-            wrong = [
-                c
-                for c in causes
-                if self.moment(c) not in found.get(c["ranks"][0], ())
-            ]
+            wrong = [c for c in causes if self.moment(c) not in found.get(c["ranks"][0], ())]
             right = ranks >= set(found) and not wrong
         self.count[which + " named"] += right
         if not right:
