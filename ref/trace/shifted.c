@@ -10,8 +10,9 @@
 
 #include "judge.h"
 
-/* Operations by which a rank may be ahead; those that must show it, at least. */
-enum { SHIFTS = 12, EVIDENCE = 2, MOMENT = 400 };
+/* Operations by which a rank may be ahead. Those that must show it, besides the first: in steps, or
+ * by call sites alone, which may agree by chance if ranks run different lines. */
+enum { SHIFTS = 12, STEPS = 2, SITES = 6, MOMENT = 400 };
 
 typedef struct call { /* an operation of a rank in a group */
   int64_t group, number, record, step;
@@ -109,14 +110,16 @@ static const call *nth(const calls *c, int64_t i)
  * not at those of the operations with which they are matched. */
 static int is_ahead(const calls *less, const calls *more, int64_t from, int64_t to, int64_t d)
 {
+  const int64_t needed = nth(less, from)->step >= 0 ? STEPS : SITES;
   int64_t differ = 0;
+  if (needed == SITES && to - d - from < 4 * d) return 0;
   for (int64_t i = from; i < to - d; i++) {
     const uint64_t mine = nth(less, i)->moment;
     if (mine == 0 || mine != nth(more, i + d)->moment) return 0;
   }
-  for (int64_t i = from + d; i < to && differ < EVIDENCE; i++)
+  for (int64_t i = from + d; i < to && differ < needed; i++)
     differ += nth(less, i)->moment != nth(more, i)->moment;
-  return differ >= EVIDENCE;
+  return differ >= needed;
 }
 
 /* Compares a member with the reference. Returns 0 if they do not differ, or not by a shift. */

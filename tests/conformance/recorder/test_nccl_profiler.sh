@@ -33,7 +33,7 @@ for version in 5 6; do
 done
 cat >"$tmp/expected" <<'X'
 12 "what":"all_reduce of 100 fp32"
-12 "what":"all_to_all 15 fp8e4m3"
+12 "what":"all_to_all of 15 fp8e4m3"
 12 "what":"broadcast of 7 i8 root 2"
 12 "what":"recv of 3 fp16"
 8 "what":"reduce_scatter of 9 u8"

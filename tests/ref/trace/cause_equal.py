@@ -19,7 +19,8 @@ from cause_programs import (
 )
 
 KINDS = ["skip", "extra", "shift"]
-EVIDENCE = 2  # operations at a site or in a step of the next one
+# Operations in the step of the next one, or only at its site, besides the first: so many are needed.
+EVIDENCE = {True: 2, False: 6}
 RUN_OUT = "train.py:900"  # the site of an operation that only makes up for a skipped one
 
 
@@ -150,7 +151,7 @@ def first_shifted(program, run):
         lists.append(found)
     pairs = list(zip(*lists, strict=False))
     differ = [theirs for mine, theirs in pairs if mine != theirs]
-    return differ[0] if len(differ) > EVIDENCE else None
+    return differ[0] if len(differ) > EVIDENCE[program.marks] else None
 
 
 def loop(folder, world, steps, *options):

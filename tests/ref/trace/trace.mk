@@ -13,6 +13,6 @@ trace-cause: ## score the causes that `trace check` names (SEEDS=A-B of 2 to 6 r
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@ZP_BUILD=$(BUILD) python3 -B tests/ref/trace/cause_score.py --seeds \
 	  $(or $(SEEDS),3000000-3001999) --large $(or $(LARGE),4000000-4000999) \
-	  --equal $(or $(EQUAL),5000000-5000399) >$(BUILD)/causes.md; \
+	  --equal $(or $(EQUAL),6000000-6000399) >$(BUILD)/causes.md; \
 	  status=$$?; $(if $(SEEDS)$(LARGE)$(EQUAL),cat,python3 -B tests/runner/runs.py causes) \
 	    <$(BUILD)/causes.md && exit $$status
