@@ -44,7 +44,8 @@ drawn() { # drawn FILE WHAT...: each operation is drawn for three ranks
   done
 }
 "$zp" trace view "$tmp/run" --out "$tmp/view.json" >/dev/null &&
-  drawn "$tmp/view.json" 'all_reduce premul_sum of 4 bf16' 'all_to_all of 15 fp32' 'gather of 7 i8 root 2' \
+  drawn "$tmp/view.json" 'all_reduce premul_sum of 4 bf16' 'all_to_all of 15 fp32' \
+    'gather of 7 i8 root 2' \
     'scatter of 8 fp16 root 1'
 verdict $? each_operation_is_recorded_with_its_fields "expected 3 of $what"
 recorded a_built_in_reduction_instead_of_a_scaled_one_is_reported premul 1 \

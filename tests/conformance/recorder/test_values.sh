@@ -58,8 +58,8 @@ expect 0 'consistent' shards_are_not_compared trace check "$tmp/run/sharded"
 first another_result_is_named result "^result of all_reduce sum of 11 fp32 \(number [0-9]+ in \
 .* {0–2}\), .*torch_values.py:[0-9]+.* differs: rank 1 holds another value than \
 2 ranks \(0, 2\)$"
-first the_root_may_deviate broadcast "^result of broadcast of 12 fp32 root 1 .* differs: rank 0 holds \
-another value than 2 ranks \(1, 2\), which hold what was passed in$"
+first the_root_may_deviate broadcast "^result of broadcast of 12 fp32 root 1 .* differs: rank 0 \
+holds another value than 2 ranks \(1, 2\), which hold what was passed in$"
 first a_gathered_value_is_compared_with_the_inputs gather "^result of all_gather of 13 fp32 .* \
 differs: rank 2 holds another value than 2 ranks \(0, 1\), which hold what was passed in$"
 first a_changed_input_is_named input "^result of all_gather of 13 fp32 .* differs: the \

@@ -19,7 +19,7 @@ from cause_programs import (
 )
 
 KINDS = ["skip", "extra", "shift"]
-# Operations in the step of the next one, or only at its site, besides the first: so many are needed.
+# So many operations, besides the first, must be in the step of the next one, or only at its site.
 EVIDENCE = {True: 2, False: 6}
 RUN_OUT = "train.py:900"  # the site of an operation that only makes up for a skipped one
 
@@ -155,8 +155,8 @@ def first_shifted(program, run):
 
 
 def loop(folder, world, steps, *options):
-    """A loop with one all_reduce a step. Options: "bare": neither steps nor sites; "skip:RANK:STEP",
-    "extra:RANK:STEP", and "last:RANK": one more after the last step."""
+    """A loop with one all_reduce a step. Options: "bare": neither steps nor sites;
+    "skip:RANK:STEP", "extra:RANK:STEP", and "last:RANK": one more after the last step."""
     program = Program(int(world))
     group = program.group(range(program.world))
     program.marks = "bare" not in options

@@ -3,9 +3,9 @@ rank at every position, and lists those after which the traces have no contradic
 code with zeroproof trace check.
 
 A contradiction is: members of a group enter different operations; ranks wait for each other in a
-circle; a rank waits for one that has ended, or that stopped outside of an operation; a rank has completed
-without an operation that another member entered. A trace that
-was cut while its rank waited says nothing about what would follow.
+circle; a rank waits for one that has ended, or that stopped outside of an operation; a rank has
+completed without an operation that another member entered. A trace that was cut while its rank
+waited says nothing about what would follow.
 """
 
 from cause_programs import RECV, SEND, agree, meeting_of

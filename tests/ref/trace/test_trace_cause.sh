@@ -72,8 +72,8 @@ $next 2953 (train.py:15) at its record 2952; 2047 equal operations later, ranks 
 waiting for one more" 4 5000 skip:1:3
 lines="This is no error if ranks run different lines, as in \`if rank == 0\`"
 equal a_skip_that_is_made_up_for_is_a_warning "warning: rank 1 may have skipped $op $at in step 3: \
-its record 3 is at train.py:15 in step 4, where rank 0 was at train.py:15 in step 3, and the 5 that \
-follow are shifted likewise. $lines" 4 10 skip:1:3 last:1
+its record 3 is at train.py:15 in step 4, where rank 0 was at train.py:15 in step 3, and the 5 \
+that follow are shifted likewise. $lines" 4 10 skip:1:3 last:1
 "$zp" trace check --json "$tmp/run" >"$tmp/out" &&
   jq -e '.good and (.findings[0] | .kind == "shifted" and .level == "warning" and .ranks == [1] and
     .record == 3)' "$tmp/out" >"$tmp/jq"
@@ -82,8 +82,8 @@ equal an_extra_one_that_replaces_a_later_one_is_a_warning "warning: rank 0 may h
 addition $op $at in step 3: its record 4 is at train.py:15 in step 3, where rank 1 was at \
 train.py:15 in step 4, and the 4 that follow are shifted likewise. $lines" 4 10 extra:0:3 skip:0:9
 equal of_two_ranks_either_may_be_it "warning: rank 1 may have skipped $op (train.py:15) in 'world' \
-{0, 1} in step 3, or rank 0 entered it in addition: its record 3 is at train.py:15 in step 4, where \
-rank 0 was at train.py:15 in step 3, and the 5 that follow are shifted likewise. $lines" \
+{0, 1} in step 3, or rank 0 entered it in addition: its record 3 is at train.py:15 in step 4, \
+where rank 0 was at train.py:15 in step 3, and the 5 that follow are shifted likewise. $lines" \
   2 10 skip:1:3 last:1
 equal without_steps_and_lines_nothing_shows_it \
   "40 records of 4 ranks: consistent (order and shapes only)" 4 10 bare skip:1:3 last:1

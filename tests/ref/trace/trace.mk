@@ -8,7 +8,7 @@ trace-bench: ## measure `trace check`: rate, memory (RANKS=1000, tens; RECORDS=1
 	@ZP_BUILD=$(BUILD) python3 -B tests/bench/trace_shapes.py
 
 .PHONY: trace-cause
-trace-cause: ## score the causes that `trace check` names (SEEDS=A-B of 2 to 6 ranks, LARGE=, EQUAL=)
+trace-cause: ## score the causes that `trace check` names (SEEDS=A-B of 2 to 6 ranks; LARGE, EQUAL)
 	@$(call need,$(PACKAGES_RUN) python3)
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@ZP_BUILD=$(BUILD) python3 -B tests/ref/trace/cause_score.py --seeds \
