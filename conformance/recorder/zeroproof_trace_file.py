@@ -11,6 +11,7 @@ from zeroproof_trace_exit import BYTE, UNKNOWN, c_library, stream_of, write_stat
 GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, EXTENSION = range(1, 13)
 FIRST_DEF, DEFS = 16, 1024
 SITE, AT_SITE, EXIT, LABEL = range(1, 5)  # kinds of extensions
+LOCKED = 8
 RETURN = 16  # also a kind of extensions
 SITES = 1 << 16  # readers show the texts of this many call sites
 OPS = (
@@ -116,7 +117,19 @@ class TraceFile:
             self.fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except OSError as error:
             self.stop(error)
-        self.put(b"ZPTRACE\1" + numbers(rank, world))
+        self.put(b"ZPTRACE\1" + numbers(rank, world) + self.locked())
+
+    def locked(self):
+        """Locks the file as long as this process lives, so that `trace watch` sees on this host
+        whether it does. Returns an extension with the host."""
+        with contextlib.suppress(ImportError, OSError, TypeError):
+            import fcntl
+
+            with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+                host = file.read().strip()
+            fcntl.lockf(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return extension(LOCKED, words=host)
+        return b""
 
     def put(self, raw):
         if self.pending:

@@ -67,7 +67,7 @@ static const command *find(const char *name)
 int zp_main(int argc, char **argv, const zp_backend *engine)
 {
   const command *c;
-  char *help[3];
+  char *help[4] = {NULL};
   static char name[32], flag[] = "--help";
   argp_err_exit_status = ZP_EXIT_REFUSED;
   zp_process_begin(ZP_EXIT_ENVIRONMENT);
@@ -96,8 +96,8 @@ int zp_main(int argc, char **argv, const zp_backend *engine)
   if (is_help) {
     help[0] = name;
     help[1] = flag;
-    help[2] = NULL;
-    return c->run(2, help, engine);
+    help[2] = argc > 3 ? argv[3] : NULL; /* a sub-command of `trace` */
+    return c->run(argc > 3 ? 3 : 2, help, engine);
   }
   argv[1] = name;
   return c->run(argc - 1, argv + 1, engine);

@@ -10,99 +10,19 @@
 #include "trace_cli.h"
 
 enum { PRINTED_MAX = 50 };
-enum { KEY_OUT = 'o', KEY_RANKS = 'r', KEY_JSON = 'j', KEY_ATTEMPT = 'a', KEY_FORMAT = 'f' };
-enum { KEY_INTERVAL = 'i', KEY_STALL = 's', KEY_COMMAND = 'c', KEY_ONCE = '1' };
-enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_GITHUB, FORMAT_JUNIT, FORMATS };
-static const char *const formats[FORMATS] = {"text", "json", "github", "junit"};
-
-typedef struct args {
-  const char *what, *dir, *out;
-  int32_t first, last, format, attempt; /* attempt -1: the last one */
-  zp_watch_options watch;
-} args;
-
-static const struct argp_option choices[] = {
-    {"out", KEY_OUT, "FILE", 0, "view: where to write", 0},
-    {"ranks", KEY_RANKS, "A[-B]", 0, "view: these ranks (the first 64)", 0},
-    {"json", KEY_JSON, NULL, 0, "check: findings as JSON; view: the file; dump: the records", 0},
-    {"format", KEY_FORMAT, "NAME", 0,
-     "check: text, json, github (annotations of a workflow) or junit (XML)", 0},
-    {"interval", KEY_INTERVAL, "SECONDS", 0, "watch: time between two looks (2)", 0},
-    {"stall", KEY_STALL, "SECONDS", 0, "watch: alarm if no trace grows for this time (300)", 0},
-    {"command", KEY_COMMAND, "COMMAND", 0,
-     "watch: run this by sh at an alarm, with the sentence in ZEROPROOF_ALARM", 0},
-    {"once", KEY_ONCE, NULL, 0, "watch: look once", 0},
-    {"attempt", KEY_ATTEMPT, "N", 0, "the attempt in DIR/attempt-N, 0: DIR itself (the last one)",
-     0},
-    {0}};
-
-static double seconds(struct argp_state *state, const char *option, const char *text)
-{
-  double value = 0;
-  int end = 0;
-  if (sscanf(text, "%15lf%n", &value, &end) != 1 || text[end] != 0 || !(value >= 0.01) ||
-      !(value <= 1e8))
-    argp_error(state, "--%s %s: expected seconds, from 0.01 to 1e8.", option, text);
-  return value;
-}
-
-static int format_of(struct argp_state *state, const char *text)
-{
-  for (int i = 0; i < FORMATS; i++)
-    if (strcmp(text, formats[i]) == 0) return i;
-  argp_error(state, "--format %s: expected text, json, github or junit.", text);
-  return 0;
-}
-
-static int is_known(const char *what)
-{
-  static const char *const known[] = {"check", "view", "dump", "watch"};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp(what, known[i]) == 0) return 1;
-  return 0;
-}
-
-static error_t take(int key, char *arg, struct argp_state *state)
-{
-  args *a = state->input;
-  int end = 0;
-  switch (key) {
-  case KEY_OUT: a->out = arg; return 0;
-  case KEY_JSON: a->format = FORMAT_JSON; return 0;
-  case KEY_FORMAT: a->format = format_of(state, arg); return 0;
-  case KEY_INTERVAL: a->watch.interval = seconds(state, "interval", arg); return 0;
-  case KEY_STALL: a->watch.stall = seconds(state, "stall", arg); return 0;
-  case KEY_COMMAND: a->watch.command = arg; return 0;
-  case KEY_ONCE: a->watch.once = 1; return 0;
-  case KEY_ATTEMPT:
-    if (sscanf(arg, "%6d%n", &a->attempt, &end) != 1 || arg[end] != 0 || a->attempt < 0)
-      argp_error(state, "--attempt %s: expected a number from 0 to 999999.", arg);
-    return 0;
-  case KEY_RANKS:
-    if (sscanf(arg, "%6d%n-%6d%n", &a->first, &end, &a->last, &end) == 1) a->last = a->first;
-    if (end == 0 || arg[end] != 0 || a->first < 0 || a->last < a->first)
-      argp_error(state, "--ranks %s: a rank, or two with a dash between them: 0-63.", arg);
-    return 0;
-  case ARGP_KEY_ARG:
-    if (state->arg_num == 0) a->what = arg;
-    else if (state->arg_num == 1) a->dir = arg;
-    else argp_error(state, "one folder or file at a time: what is %s?", arg);
-    return 0;
-  case ARGP_KEY_END:
-    if (a->dir == NULL || !is_known(a->what))
-      argp_error(state, "say what to do with what: check DIR, view DIR --out FILE, dump FILE, or "
-                        "watch DIR.");
-    if (strcmp(a->what, "view") == 0 && a->out == NULL) argp_error(state, "view needs --out FILE.");
-    return 0;
-  default: return ARGP_ERR_UNKNOWN;
-  }
-}
 
 /* ---- Findings -------------------------------------------------------------------------------- */
 
 static json_t *text_or_null(const char *text)
 {
   return text == NULL ? json_null() : json_string(text);
+}
+
+/* Which value differs, or null. */
+static json_t *value_of(const zp_trace_differs *d)
+{
+  if (d->kind == NULL) return json_null();
+  return json_pack("{s:s, s:o}", "kind", d->kind, "tensor", text_or_null(d->tensor));
 }
 
 static json_t *causes(const zp_trace_verdict *v)
@@ -114,12 +34,13 @@ static json_t *causes(const zp_trace_verdict *v)
     for (int32_t k = 0; k < c->n_ranks; k++)
       json_array_append_new(ranks, json_integer(c->ranks[k]));
     json_array_append_new(
-        list, json_pack("{s:i, s:s, s:b, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:s}", "cause",
-                        (int)c->cause, "kind", c->kind, "equally_likely", (int)c->equally_likely,
-                        "rank", c->n_ranks > 0 ? (int)c->ranks[0] : -1, "ranks", ranks, "step",
-                        (json_int_t)c->step, "record", (json_int_t)c->record, "op",
-                        text_or_null(c->op), "group", text_or_null(c->group), "site",
-                        text_or_null(c->site), "phase", text_or_null(c->phase), "text", c->text));
+        list,
+        json_pack("{s:i, s:s, s:b, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s}", "cause",
+                  (int)c->cause, "kind", c->kind, "equally_likely", (int)c->equally_likely, "rank",
+                  c->n_ranks > 0 ? (int)c->ranks[0] : -1, "ranks", ranks, "step",
+                  (json_int_t)c->step, "record", (json_int_t)c->record, "op", text_or_null(c->op),
+                  "group", text_or_null(c->group), "site", text_or_null(c->site), "phase",
+                  text_or_null(c->phase), "value", value_of(&c->value), "text", c->text));
   }
   return list;
 }
@@ -133,11 +54,11 @@ static void print_json(const zp_trace_verdict *v, const zp_trace_attempt *of)
     for (int32_t k = 0; k < f->n_ranks; k++)
       json_array_append_new(ranks, json_integer(f->ranks[k]));
     if (f->n_ranks == 0 && f->rank >= 0) json_array_append_new(ranks, json_integer(f->rank));
-    json_array_append_new(list,
-                          json_pack("{s:s, s:s, s:i, s:o, s:I, s:b, s:s}", "kind", f->kind, "level",
-                                    f->warning ? "warning" : "error", "rank", (int)f->rank, "ranks",
-                                    ranks, "record", (json_int_t)f->record, "consequence",
-                                    f->consequence == 1, "text", f->text));
+    json_array_append_new(
+        list, json_pack("{s:s, s:s, s:i, s:o, s:I, s:I, s:o, s:b, s:s}", "kind", f->kind, "level",
+                        f->warning ? "warning" : "error", "rank", (int)f->rank, "ranks", ranks,
+                        "step", (json_int_t)f->step, "record", (json_int_t)f->record, "value",
+                        value_of(&f->value), "consequence", f->consequence == 1, "text", f->text));
   }
   json_t *all =
       json_pack("{s:s, s:b, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "schema",
@@ -197,10 +118,14 @@ static void print_findings(const zp_trace_verdict *v)
 /* What the verdict is about: without fingerprints, values may differ. */
 static const char *verdict_of(const zp_trace_verdict *v)
 {
-  int32_t values = 0;
-  for (int32_t i = 0; i < v->findings; i++)
+  int32_t values = 0, unfinished = 0;
+  for (int32_t i = 0; i < v->findings; i++) {
     values += !v->finding[i].warning && strcmp(v->finding[i].kind, "value") == 0;
+    unfinished += !v->finding[i].warning && v->finding[i].unfinished;
+  }
   if (v->errors == 0) return "consistent";
+  if (unfinished == v->errors)
+    return "inconsistent, unless the job still runs: then check it again later";
   return values == v->errors ? "inconsistent, values differ between ranks"
                              : "inconsistent, the traces do not match each other";
 }
@@ -214,6 +139,9 @@ static void print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
   else if (!bad) printf(" (order and shapes only)");
   if (v->mismatches > 1) printf("; %" PRId64 " operations differ", v->mismatches);
   if (v->cycles > 1) printf("; %" PRId64 " cycles", v->cycles);
+  if (of->several)
+    printf("; attempt %d%s (--attempt N judges another one, 0 is the first)", (int)of->number,
+           of->last ? ", the last one" : "");
   putchar('\n');
   print_findings(v);
   if (v->cut > 0)
@@ -223,9 +151,9 @@ static void print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
     printf(
         "(An operation is written as: name, reduction, elements, type. Records, and the operations "
         "of a group,\nare numbered from 0. A group has the name that the recorder gave it.)\n");
-  if (of->several)
-    printf("(This is attempt %d%s; --attempt N judges another one, 0 is the first.)\n",
-           (int)of->number, of->last ? ", the last one" : "");
+  if (!bad && v->values == 0 && v->could_have_values)
+    printf("(Recorded with values, too, runs are also compared by value: python -m zeroproof.trace "
+           "--values N.)\n");
 }
 
 static int check(const zp_trace_attempt *of, int32_t format)
@@ -237,9 +165,9 @@ static int check(const zp_trace_attempt *of, int32_t format)
     fprintf(stderr, "zeroproof trace: %s\n", err.text);
     code = zp_exit_of(err.status);
   } else {
-    if (format == FORMAT_JSON) print_json(&v, of);
-    else if (format == FORMAT_GITHUB) zp_trace_print_github(&v, of);
-    else if (format == FORMAT_JUNIT) zp_trace_print_junit(&v, of);
+    if (format == ZP_TRACE_JSON) print_json(&v, of);
+    else if (format == ZP_TRACE_GITHUB) zp_trace_print_github(&v, of);
+    else if (format == ZP_TRACE_JUNIT) zp_trace_print_junit(&v, of);
     else print_text(&v, of);
     code = v.errors > 0 ? ZP_EXIT_VERDICT : ZP_EXIT_GOOD;
   }
@@ -279,38 +207,22 @@ static int dump(const char *file, int json)
 int zp_cmd_trace(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
-  static const struct argp argp = {
-      choices,
-      take,
-      "check DIR\nview DIR --out FILE\ndump FILE\nwatch DIR",
-      "Judges a recorded run: do all members of a group enter the same operations in the same "
-      "order?\v"
-      "DIR has a file rank-N.zpt for each rank, as the recorders write (conformance/TRACE.md), and "
-      "the traces of attempt N in attempt-N; or, for check, a Flight Recorder dump of PyTorch for "
-      "each rank, as pickle or JSON. "
-      "check exits with 0 if the traces are consistent, or 1 if not. It names the first rank that "
-      "differs, is missing, or lags behind. watch follows the traces of a running job; it exits "
-      "with 0 when all ranks have completed, or with 1 after an alarm, when a rank failed or no "
-      "trace grows. dump writes one trace or dump as text.",
-      NULL,
-      NULL,
-      NULL};
-  args a = {.last = 63, .attempt = -1, .watch = {.interval = 2, .stall = 300}};
-  const int code = zp_cli_parse(&argp, argc, argv, &a);
+  zp_trace_args a = {.last = 63, .attempt = -1, .watch = {.interval = 2, .stall = 300}};
   zp_trace_attempt of;
   zp_error err = {0};
+  const int code = zp_trace_parse(argc, argv, &a);
   if (code) return code;
-  if (strcmp(a.what, "dump") == 0) return dump(a.dir, a.format == FORMAT_JSON);
-  if (strcmp(a.what, "watch") == 0) {
-    a.watch.dir = a.dir;
+  if (a.what == ZP_TRACE_DUMP) return dump(a.name, a.format == ZP_TRACE_JSON);
+  if (a.what == ZP_TRACE_WATCH) {
+    a.watch.dir = a.name;
     a.watch.attempt = a.attempt;
     return zp_trace_watch(&a.watch);
   }
-  if (zp_trace_find_attempt(a.dir, a.attempt, &of, &err) != 0) {
+  if (zp_trace_find_attempt(a.name, a.attempt, &of, &err) != 0) {
     fprintf(stderr, "zeroproof trace: %s\n", err.text);
     return zp_exit_of(err.status);
   }
-  if (strcmp(a.what, "view") == 0)
-    return view(of.dir, a.out, a.first, a.last, a.format == FORMAT_JSON);
+  if (a.what == ZP_TRACE_VIEW)
+    return view(of.dir, a.out, a.first, a.last, a.format == ZP_TRACE_JSON);
   return check(&of, a.format);
 }

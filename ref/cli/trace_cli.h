@@ -13,11 +13,22 @@ void zp_trace_print_github(const zp_trace_verdict *v, const zp_trace_attempt *of
 /* A JUnit report: a test for each rank, and one for the run. */
 void zp_trace_print_junit(const zp_trace_verdict *v, const zp_trace_attempt *of);
 
+enum { ZP_TRACE_CHECK, ZP_TRACE_VIEW, ZP_TRACE_DUMP, ZP_TRACE_WATCH, ZP_TRACE_COMMANDS };
+enum { ZP_TRACE_TEXT, ZP_TRACE_JSON, ZP_TRACE_GITHUB, ZP_TRACE_JUNIT, ZP_TRACE_FORMATS };
+
 typedef struct zp_watch_options {
   const char *dir, *command; /* command: NULL, or for a shell */
   double interval, stall;    /* s */
   int32_t attempt, once;     /* attempt -1: the last one */
 } zp_watch_options;
+typedef struct zp_trace_args {
+  const char *name, *out;    /* name: of the folder; of the file, for dump */
+  int32_t what, first, last; /* what: ZP_TRACE_CHECK … */
+  int32_t format, attempt;   /* attempt -1: the last one */
+  zp_watch_options watch;
+} zp_trace_args;
+/* trace_args.c: returns 0, or an exit code after a message. */
+int zp_trace_parse(int argc, char **argv, zp_trace_args *a);
 /* Returns the exit code. */
 int zp_trace_watch(const zp_watch_options *o);
 

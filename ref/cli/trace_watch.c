@@ -29,12 +29,19 @@ static double idle_s(int64_t changed, int64_t now)
   return now > changed ? (double)(now - changed) / 1e9 : 0;
 }
 
-static const char *state_of(const zp_watched *k)
+enum { STATE = 24 };
+
+static const char *state_of(const zp_watched *k, char text[STATE])
 {
   if (!k->opened) return "no trace yet";
-  if (k->reader.exit.how != ZP_TRACE_NO_EXIT) return "failed";
+  if (k->reader.exit.how != ZP_TRACE_NO_EXIT)
+    snprintf(text, STATE, "exit status %d", (int)k->reader.exit.status);
+  if (k->reader.exit.how != ZP_TRACE_NO_EXIT) return text;
   if (k->reader.state == ZP_TRACE_DAMAGED) return "damaged";
-  return k->reader.state == ZP_TRACE_ENDED ? "completed" : "runs";
+  if (k->reader.state == ZP_TRACE_ENDED) return "completed";
+  return k->writer == ZP_WRITER_LIVES   ? "runs"
+         : k->writer == ZP_WRITER_ENDED ? "ended"
+                                        : "no end mark";
 }
 
 /* ---- The table ------------------------------------------------------------------------------- */
@@ -64,15 +71,15 @@ static void print_table(const zp_watch *w, int64_t now)
   for (int32_t r = 0; r < w->world; r++) rank[r] = r;
   qsort_r(rank, (size_t)w->world, sizeof *rank, by_progress, (void *)(uintptr_t)w);
   qsort(rank, (size_t)n, sizeof *rank, ascending);
-  printf("%8s %8s %10s %8s %8s  %-12s %s\n", "rank", "step", "records", "lag", "idle s", "state",
+  printf("%8s %8s %10s %8s %8s  %-15s %s\n", "rank", "step", "records", "lag", "idle s", "state",
          "last operation");
   for (int32_t i = 0; i < n; i++) {
     const zp_watched *k = &w->rank[rank[i]];
-    char step[24] = "-", idle[24] = "-";
+    char step[24] = "-", idle[24] = "-", state[STATE];
     if (k->step >= 0) snprintf(step, sizeof step, "%" PRId64, k->step);
     if (k->opened) snprintf(idle, sizeof idle, "%.1f", idle_s(k->changed, now));
-    printf("%8d %8s %10" PRId64 " %8" PRId64 " %8s  %-12s %s\n", (int)rank[i], step,
-           k->reader.records, w->most - k->reader.records, idle, state_of(k), k->last);
+    printf("%8d %8s %10" PRId64 " %8" PRId64 " %8s  %-15s %s\n", (int)rank[i], step,
+           k->reader.records, w->most - k->reader.records, idle, state_of(k, state), k->last);
   }
   if (n < w->world) printf("and %d ranks that lag less\n", (int)(w->world - n));
   free(rank);
@@ -94,7 +101,8 @@ static void print_line(const zp_watch *w, int64_t now)
     printf("; rank %d lags by %" PRId64 " of %" PRId64 " records", (int)behind,
            w->most - w->rank[behind].reader.records, w->most);
   else printf("; %" PRId64 " records of each rank", w->most);
-  if (w->changed) printf("; idle for %.1f s", idle_s(w->changed, now));
+  if (w->records == 0) printf(" yet");
+  else if (w->changed) printf("; idle for %.1f s", idle_s(w->changed, now));
   putchar('\n');
 }
 
@@ -162,14 +170,14 @@ static const char *find(const zp_watch_options *o, zp_trace_attempt *of)
   return of->dir;
 }
 
-static void show(const zp_watch_options *o, const zp_watch *w, int64_t now)
+static void show(const zp_watch_options *o, const zp_watch *w, int64_t now, int first)
 {
   const int terminal = isatty(STDOUT_FILENO);
   if (terminal && !o->once) fputs("\033[H\033[J", stdout);
   if (w->world > 0) {
     print_line(w, now);
     if (terminal || o->once) print_table(w, now);
-  } else if (o->once || terminal) printf("no traces in %s yet\n", o->dir);
+  } else if (o->once || terminal || first) printf("no traces in %s yet\n", o->dir);
   fflush(stdout);
 }
 
@@ -196,9 +204,11 @@ int zp_trace_watch(const zp_watch_options *o)
       break;
     }
     const int64_t now = wall_ns(), since = w.changed ? w.changed : start;
-    const double stalled = idle_s(since, now), most = limit_of(o, &w);
+    /* before its first operation a job loads data and compiles: that is no stall */
+    const int begun = w.records > 0 || w.failed > 0;
+    const double stalled = begun ? idle_s(since, now) : 0, most = limit_of(o, &w);
     const int ended = w.world > 0 && w.ended == w.world;
-    if (o->once || isatty(STDOUT_FILENO) || w.records != shown) show(o, &w, now);
+    if (o->once || isatty(STDOUT_FILENO) || w.records != shown) show(o, &w, now, shown < 0);
     shown = w.records;
     if (ended) code = conclude(o, &w, &of, -1);
     else if (stalled >= most) {

@@ -16,7 +16,7 @@ typedef struct dumper {
   zp_flight_dump dump;
   FILE *out;
   int json, items;
-  int64_t step, start;
+  int64_t step, start; /* start: the time of the first record, in ns; -1: no time yet */
 } dumper;
 
 /* Begins an item of JSON. */
@@ -52,14 +52,16 @@ static void header(dumper *d, const char *format, int32_t rank, int32_t world)
     fprintf(d->out, "%s", format);
     if (rank >= 0) fprintf(d->out, ", rank %d", (int)rank);
     if (world > 0) fprintf(d->out, " of %d", (int)world);
-    fputc('\n', d->out);
+    fprintf(d->out, "; times in ms since the first record\n");
   }
 }
 
 static void footer(dumper *d, const char *ending, int64_t records)
 {
   if (d->json) {
-    fprintf(d->out, "\n], \"records\": %" PRId64 ", \"end\": \"%s\"}\n", records, ending);
+    fprintf(d->out, "\n], \"records\": %" PRId64, records);
+    if (d->start >= 0) integer(d, "first_ns", d->start); /* to compare files of one host */
+    fprintf(d->out, ", \"end\": \"%s\"}\n", ending);
   } else {
     fprintf(d->out, "%" PRId64 " records; %s\n", records, ending);
   }
@@ -70,7 +72,7 @@ static void footer(dumper *d, const char *ending, int64_t records)
 typedef struct line {
   zp_trace_sig sig;
   const char *group, *phase, *site, *state;
-  int64_t record, step, seq, ns, timeout_ms; /* -1: unknown; ns: since the start */
+  int64_t record, step, seq, ns, timeout_ms; /* -1: unknown; ns: since the first record */
 } line;
 
 static void print_json(dumper *d, const line *l)
@@ -184,6 +186,7 @@ static void note_group(dumper *d, const zp_trace_item *item)
 static void operation(dumper *d, const zp_trace_def *op)
 {
   const zp_trace_reader *r = &d->reader;
+  if (d->start < 0 && r->ns > 0) d->start = r->ns;
   const char *label = zp_trace_text(r, &r->labels, op->group),
              *key = zp_trace_text(r, &r->keys, op->group);
   print(d, &(line){.sig = op->sig,
@@ -194,7 +197,7 @@ static void operation(dumper *d, const zp_trace_def *op)
                    .record = r->records - 1,
                    .step = d->step,
                    .seq = -1,
-                   .ns = r->ns > 0 ? r->ns : -1,
+                   .ns = r->ns > 0 ? r->ns - d->start : -1,
                    .timeout_ms = -1});
 }
 
@@ -230,7 +233,7 @@ static void other(dumper *d, const zp_trace_item *item)
 static void ending(dumper *d, const char *name, zp_error *err)
 {
   const zp_trace_reader *r = &d->reader;
-  char text[TEXT] = "the file ends without an end mark";
+  char text[TEXT] = ZP_TRACE_NO_END;
   if (r->state == ZP_TRACE_ENDED) snprintf(text, sizeof text, "the rank has completed");
   char how[ZP_TRACE_EXIT_TEXT];
   if (r->exit.how != ZP_TRACE_NO_EXIT)
@@ -288,7 +291,7 @@ static void dump_flight(dumper *d, const char *name)
 
 int zp_trace_dump(const char *name, FILE *out, int json, zp_error *err)
 {
-  dumper d = {.out = out, .json = json, .step = -1};
+  dumper d = {.out = out, .json = json, .step = -1, .start = -1};
   if (setjmp(d.failure.leave) == 0) {
     if (zp_flight_like(name) == 1) {
       dump_flight(&d, name);

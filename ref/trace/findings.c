@@ -22,7 +22,12 @@ void zp_trace_add_finding(judge *j, const char *kind, int32_t rank, int64_t reco
     j->findings_cap = n;
   }
   f = &v->finding[v->findings++];
-  *f = (zp_trace_finding){kind, rank, warning, record, v->findings, 0, NULL, NULL, 0};
+  *f = (zp_trace_finding){.kind = kind,
+                          .rank = rank,
+                          .warning = warning,
+                          .record = record,
+                          .order = v->findings,
+                          .step = -1};
   v->errors += !warning;
   va_start(args, format);
   if (vasprintf(&f->text, format, args) < 0) f->text = zp_trace_grow(&j->failure, NULL, 0, 1, 1);

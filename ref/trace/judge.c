@@ -219,11 +219,13 @@ static void report_damage(judge *j, const player *p)
 static void finish(judge *j)
 {
   int32_t stopped = 0;
+  char who[ZP_TRACE_RANKS];
   int32_t *cut = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *cut);
   for (int32_t r = 0; r < j->world; r++) {
     const player *p = &j->p[r];
     j->records += p->reader.records;
     j->unjudged += p->any_open;
+    j->verdict->could_have_values |= j->flight.world == 0 && p->reader.ns > 0;
     if (p->reader.state == ZP_TRACE_ENDED) j->ended++;
     if (p->reader.state == ZP_TRACE_STOPPED && p->reader.exit.how == ZP_TRACE_NO_EXIT)
       cut[stopped++] = r;
@@ -241,12 +243,9 @@ static void finish(judge *j)
     if (note->ranks > 0) zp_trace_set_ranks(j, note->rank, note->ranks);
   }
   if (stopped && j->flight.world == 0) { /* a dump has no end */
-    zp_trace_add_finding(
-        j, "unfinished", cut[0], j->p[cut[0]].reader.records - 1, 1,
-        "%d trace%s without an end mark (%srank %d): %s killed or did not close %s", (int)stopped,
-        stopped > 1 ? "s" : "", stopped > 1 ? "first: " : "", (int)cut[0],
-        stopped > 1 ? "these ranks were" : "the rank was",
-        stopped > 1 ? "their traces" : "its trace");
+    zp_trace_add_finding(j, "unfinished", cut[0], j->p[cut[0]].reader.records - 1, 1,
+                         "%s ha%s " ZP_TRACE_NO_END, zp_trace_ranks(cut, stopped, who),
+                         stopped > 1 ? "ve" : "s");
     zp_trace_set_ranks(j, cut, stopped);
   }
   free(cut);
@@ -322,6 +321,7 @@ static void judge_all(judge *j)
   }
   if (v->findings > 1) qsort(v->finding, (size_t)v->findings, sizeof *v->finding, by_record);
   zp_trace_explain_rest(j);
+  zp_trace_value_cause(j);
 }
 
 int zp_trace_judge(const char *dir, zp_trace_verdict *v, zp_error *err)
@@ -350,6 +350,7 @@ void zp_trace_verdict_free(zp_trace_verdict *v)
 {
   for (int32_t i = 0; i < v->findings; i++) {
     free(v->finding[i].text);
+    free(v->finding[i].value.tensor);
     free(v->finding[i].ranks);
   }
   free(v->finding);
@@ -361,6 +362,7 @@ void zp_trace_verdict_free(zp_trace_verdict *v)
     free(c->site);
     free(c->phase);
     free(c->text);
+    free(c->value.tensor);
   }
   free(v->cause);
 }

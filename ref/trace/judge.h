@@ -347,6 +347,9 @@ void zp_trace_report_exits(judge *j);
 /* values.c: a fingerprint that p recorded; at the end, reports the first values that differ. */
 void zp_trace_add_value(judge *j, player *p);
 void zp_trace_report_values(judge *j);
+/* If the cause is a value that differs: its step, tensor and operation. After
+ * zp_trace_explain_rest. */
+void zp_trace_value_cause(judge *j);
 void zp_trace_free_values(judge *j);
 
 void zp_trace_add_finding(judge *j, const char *kind, int32_t rank, int64_t record, int warning,

@@ -155,6 +155,9 @@ static void report_late(judge *j, const gap *a, const int32_t *rank, int32_t n, 
                        records, last == 1 ? "" : "s", fewer, by, n_by == 1 ? "s" : "",
                        many ? "them" : who, where);
   zp_trace_set_ranks(j, rank, n);
+  j->verdict->finding[j->verdict->findings - 1].unfinished =
+      state == ZP_TRACE_STOPPED && j->p[rank[0]].reader.exit.how == ZP_TRACE_NO_EXIT &&
+      j->p[a->by].reader.state == ZP_TRACE_STOPPED; /* else it passed the operation without them */
 }
 
 /* Reports the ranks that never enter the operation of a, grouped by how their traces end. Returns

@@ -40,6 +40,7 @@ enum {
   ZP_TRACE_VALUE_OF_OP = 5,
   ZP_TRACE_TENSOR = 6,
   ZP_TRACE_VALUE_OF_TENSOR = 7,
+  ZP_TRACE_LOCKED = 8,
   ZP_TRACE_RETURN = 16
 };
 /* What the fingerprint of an operation is of. NO_…: this member passes in, or gets, no value. */
@@ -110,6 +111,9 @@ typedef enum zp_trace_state {
   ZP_TRACE_ENDED
 } zp_trace_state;
 
+/* Of a trace that ends without an end mark. */
+#define ZP_TRACE_NO_END "no end mark: still running, killed, or not closed"
+
 /* Texts that a file declares by number. A file counts its phases, sites and labels from 0 or 1. The
  * text of another number is not kept. */
 typedef struct zp_trace_texts {
@@ -156,7 +160,9 @@ typedef struct zp_trace_reader {
   char *text;
   int64_t text_n, text_cap;
   zp_trace_exit exit;
-  int64_t returned;     /* the number of the last ZP_TRACE_RETURN */
+  char locked[40];  /* the host on which a process holds a lock on the file until it ends, by the
+                           id of its boot; "": unknown */
+  int64_t returned; /* the number of the last ZP_TRACE_RETURN */
   int32_t want_returns; /* 1: zp_trace_next returns items ZP_TRACE_RETURNED */
 } zp_trace_reader;
 
@@ -208,6 +214,14 @@ const char *zp_trace_runs(const int32_t *rank, int32_t n, char *text);
 
 /* ---- Judging --------------------------------------------------------------------------------- */
 
+/* Which value differs between ranks. */
+typedef struct zp_trace_differs {
+  const char
+      *kind;    /* parameter, gradient, state, tensor (of another name), input, result; NULL: the
+                       finding is of no value */
+  char *tensor; /* its name, "0.weight", of a state "exp_avg 0.weight"; NULL: of an operation */
+} zp_trace_differs;
+
 typedef struct zp_trace_finding {
   const char *kind;
   int32_t rank, warning; /* rank: the first that text names, or -1 */
@@ -215,6 +229,9 @@ typedef struct zp_trace_finding {
   int32_t consequence; /* 1: the causes explain it; -1: it is a cause itself */
   char *text;
   int32_t *ranks, n_ranks; /* the ranks that it concerns, ascending; n_ranks 0: only rank */
+  int32_t unfinished;      /* 1: no error if its ranks still run: their traces have no end mark */
+  int64_t step;            /* of a value; -1: unknown */
+  zp_trace_differs value;
 } zp_trace_finding;
 
 /* A deviation that explains errors. Causes with the same `cause` are equally likely explanations of
@@ -225,6 +242,7 @@ typedef struct zp_trace_cause {
   int32_t *ranks, n_ranks;       /* the deviating ranks; none: no rank is known */
   int64_t record, step;          /* of the first rank; -1: unknown */
   char *op, *group, *site, *phase, *text;
+  zp_trace_differs value;
 } zp_trace_cause;
 
 typedef struct zp_trace_verdict {
@@ -233,6 +251,7 @@ typedef struct zp_trace_verdict {
   int32_t causes, causes_cap, cut; /* cut: the search read only the next `cut` items of a rank */
   int64_t records, unjudged, mismatches, cycles, async_cycles;
   int64_t values;            /* operations and tensors whose values were compared */
+  int32_t could_have_values; /* the recorder can record values: PyTorch's writes times */
   zp_trace_finding *finding; /* [findings] errors first, then warnings, each by record */
   int32_t findings;
 } zp_trace_verdict;

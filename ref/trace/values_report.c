@@ -110,11 +110,33 @@ static int say_split(const split *x, char *text, size_t cap)
                   rest, x->tie ? "; the values do not show which of them is right" : "");
 }
 
-static void add_finding(judge *j, const seen *s, const split *x, const char *text)
+static char *copy(judge *j, const char *text)
+{
+  const size_t n = strlen(text) + 1;
+  return memcpy(zp_trace_grow(&j->failure, NULL, 0, n, 1), text, n);
+}
+
+/* "parameter 0.weight": the name, and its first word. A state is named by its key, "exp_avg". */
+static zp_trace_differs tensor_of(judge *j, const char *name)
+{
+  static const char *const kinds[] = {"parameter", "gradient"};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    const size_t n = strlen(kinds[i]);
+    if (strncmp(name, kinds[i], n) == 0 && name[n] == ' ')
+      return (zp_trace_differs){kinds[i], copy(j, name + n + 1)};
+  }
+  return (zp_trace_differs){strchr(name, ' ') ? "state" : "tensor", copy(j, name)};
+}
+
+static void add_finding(judge *j, const seen *s, const split *x, zp_trace_differs value,
+                        const char *text)
 {
   const int64_t record = s->at.record;
   zp_trace_add_finding(j, "value", x->n_few > 0 ? x->few[0] : s->first, record, 0, "%s", text);
   if (x->n_few > 0) zp_trace_set_ranks(j, x->few, x->n_few);
+  zp_trace_finding *f = &j->verdict->finding[j->verdict->findings - 1];
+  f->step = s->step;
+  f->value = value;
 }
 
 /* "rank 1 holds another value than 2 ranks (0, 2)", and what the inputs show. */
@@ -165,7 +187,8 @@ static void report_operation(judge *j, seen *s)
   if (s->g->parent == NULL) say_results(s, sum, &x, text, sizeof text);
   snprintf(all, sizeof all, "%sresult of %s%s differs: %s", step_of(s, step, sizeof step), where,
            site, text);
-  add_finding(j, s, &x, all);
+  const int of_input = x.n_few == 0 || x.n == 0; /* the results agree with each other */
+  add_finding(j, s, &x, (zp_trace_differs){of_input ? "input" : "result", NULL}, all);
   free(x.rank);
   free(x.few);
 }
@@ -190,9 +213,40 @@ static void report_tensor(judge *j, seen *s, const seen *before)
              s->agreed_ops);
   snprintf(all, sizeof all, "%s%s differs: %s%s%s", step_of(s, step, sizeof step),
            j->values->tensor[s->id].name, text, since, why);
-  add_finding(j, s, &x, all);
+  add_finding(j, s, &x, tensor_of(j, j->values->tensor[s->id].name), all);
   free(x.rank);
   free(x.few);
+}
+
+/* The operation of a cause, in the words of the other causes. */
+static void name_operation(judge *j, zp_trace_cause *c, const seen *s)
+{
+  char op[TEXT], name[ZP_TRACE_GROUP_TEXT];
+  const zp_trace_reader *r = &j->p[s->at_rank].reader;
+  const char *site = s->site > 0 ? zp_trace_text(r, &r->sites, s->site) : "";
+  zp_trace_describe(&s->sig, op, sizeof op);
+  c->op = copy(j, op);
+  c->group = copy(j, zp_trace_group_text(s->g, name));
+  if (site[0]) c->site = copy(j, site);
+}
+
+void zp_trace_value_cause(judge *j)
+{
+  zp_trace_verdict *v = j->verdict;
+  const zp_trace_finding *f = v->finding;
+  zp_trace_cause *c = v->cause;
+  char step[32];
+  while (c < v->cause + v->causes && strcmp(c->kind, "value") != 0) c++;
+  while (f < v->finding + v->findings && (f->consequence >= 0 || f->value.kind == NULL)) f++;
+  if (c == v->cause + v->causes || f == v->finding + v->findings) return;
+  c->step = f->step;
+  c->value.kind = f->value.kind;
+  if (f->value.tensor != NULL) c->value.tensor = copy(j, f->value.tensor);
+  else name_operation(j, c, j->values->first_op);
+  /* the step is printed before the text of a cause */
+  snprintf(step, sizeof step, "step %" PRId64 ": ", f->step);
+  const size_t n = strlen(step);
+  if (strncmp(c->text, step, n) == 0) memmove(c->text, c->text + n, strlen(c->text + n) + 1);
 }
 
 void zp_trace_report_values(judge *j)

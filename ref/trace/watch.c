@@ -4,9 +4,11 @@
 #include "watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { BUFFER = 16384 };
 
@@ -72,33 +74,69 @@ static void read_on(zp_watched *k)
   }
 }
 
-static void look_at(zp_watch *w, int32_t rank)
+/* Locks of another host may not be visible here: its traces are left as unknown. */
+static int32_t writer_of(const zp_watch *w, const zp_watched *k, const char *path)
 {
-  char path[4200];
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (w->host[0] == 0 || strcmp(w->host, k->reader.locked) != 0) return ZP_WRITER_UNKNOWN;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return ZP_WRITER_UNKNOWN;
+  const int failed = fcntl(fd, F_GETLK, &lock) != 0;
+  close(fd);
+  return failed ? ZP_WRITER_UNKNOWN : lock.l_type == F_UNLCK ? ZP_WRITER_ENDED : ZP_WRITER_LIVES;
+}
+
+static void find_host(zp_watch *w)
+{
+  FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+  if (file == NULL) return;
+  if (fgets(w->host, sizeof w->host, file) != NULL) w->host[strcspn(w->host, "\n")] = 0;
+  fclose(file);
+}
+
+/* Opens the trace of a rank, unless it is open. Returns 0 if its header is not complete yet. */
+static int open_trace(zp_watch *w, zp_watched *k, int32_t rank)
+{
+  if (k->opened) return 1;
+  zp_trace_open(&k->reader, &w->failure, w->dir, rank);
+  free(k->reader.buffer);
+  k->reader.buffer = NULL;
+  if (k->reader.state == ZP_TRACE_STOPPED || k->reader.state == ZP_TRACE_MISSING) {
+    zp_trace_close(&k->reader);
+    return 0;
+  }
+  k->opened = 1;
+  k->reader.offset += k->reader.at - k->reader.have;
+  k->reader.at = k->reader.have = 0;
+  return 1;
+}
+
+/* Reads what was added to the trace of a rank. */
+static void read_added(zp_watch *w, zp_watched *k, const char *path, int32_t rank)
+{
   struct stat about;
-  zp_watched *k = &w->rank[rank];
-  snprintf(path, sizeof path, "%s/rank-%d.zpt", w->dir, (int)rank);
   if (stat(path, &about) != 0) return;
   const int64_t changed = (int64_t)about.st_mtim.tv_sec * 1000000000 + about.st_mtim.tv_nsec;
   if (changed > w->changed) w->changed = changed;
   if (k->opened && about.st_size == k->reader.bytes && changed == k->changed) return;
   k->changed = changed;
-  if (!k->opened) {
-    zp_trace_open(&k->reader, &w->failure, w->dir, rank);
-    free(k->reader.buffer);
-    k->reader.buffer = NULL;
-    if (k->reader.state == ZP_TRACE_STOPPED || k->reader.state == ZP_TRACE_MISSING) {
-      zp_trace_close(&k->reader); /* its header is not complete */
-      return;
-    }
-    k->opened = 1;
-    k->reader.offset += k->reader.at - k->reader.have;
-    k->reader.at = k->reader.have = 0;
-  }
+  if (!open_trace(w, k, rank)) return;
   k->reader.buffer = w->buffer;
   if (k->reader.state == ZP_TRACE_READING) read_on(k);
   k->reader.buffer = NULL;
   k->reader.bytes = about.st_size;
+}
+
+static void look_at(zp_watch *w, int32_t rank)
+{
+  char path[4200];
+  zp_watched *k = &w->rank[rank];
+  snprintf(path, sizeof path, "%s/rank-%d.zpt", w->dir, (int)rank);
+  read_added(w, k, path, rank);
+  if (!k->opened || k->reader.state != ZP_TRACE_READING) return;
+  k->writer = writer_of(w, k, path);
+  /* it may have written an end mark since the file was read */
+  if (k->writer == ZP_WRITER_ENDED) read_added(w, k, path, rank);
 }
 
 static void sum(zp_watch *w)
@@ -107,8 +145,9 @@ static void sum(zp_watch *w)
   w->records = w->most = 0;
   for (int32_t r = 0; r < w->world; r++) {
     const zp_watched *k = &w->rank[r];
-    const int failed =
-        k->reader.exit.how != ZP_TRACE_NO_EXIT || k->reader.state == ZP_TRACE_DAMAGED;
+    const int failed = k->reader.exit.how != ZP_TRACE_NO_EXIT ||
+                       k->reader.state == ZP_TRACE_DAMAGED ||
+                       (k->reader.state == ZP_TRACE_READING && k->writer == ZP_WRITER_ENDED);
     w->files += k->opened;
     w->ended += k->opened && (failed || k->reader.state == ZP_TRACE_ENDED);
     w->failed += k->opened && failed;
@@ -129,6 +168,7 @@ int zp_watch_look(zp_watch *w, const char *dir, zp_error *err)
     snprintf(w->dir, sizeof w->dir, "%s", dir);
   }
   if (w->buffer == NULL) w->buffer = zp_trace_grow(&w->failure, NULL, 0, BUFFER, 1);
+  if (w->host[0] == 0) find_host(w);
   if (w->named == NULL) w->named = zp_trace_grow(&w->failure, NULL, 0, ZP_TRACE_WORLD, 1);
   const int32_t named = zp_trace_named(dir, w->named);
   if (named < 0 && errno == ENOENT) return 0;

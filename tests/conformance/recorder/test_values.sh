@@ -36,8 +36,14 @@ copy='; the results of all [0-9]+ collectives before agree: rank 2 changed its c
 
 expect 0 ': consistent \(order and shapes only\)$' without_values_only_shapes_are_judged \
   trace check "$tmp/run/none"
+grep -q 'python -m zeroproof.trace --values N' "$tmp/out"
+verdict $? the_option_for_values_is_named "$(cat "$tmp/out")"
 expect 0 ': consistent \(order, shapes and [0-9]+ values\)$' equal_values_are_no_finding \
   trace check "$tmp/run/clean"
+! grep -q -e --values "$tmp/out"
+verdict $? with_values_it_is_not "$(cat "$tmp/out")"
+expect 2 '--values is an option of the recorder' values_are_no_option_of_check \
+  trace check "$tmp/run/clean" --values
 json values_are_counted '.values > 110 and .good' trace check "$tmp/run/clean" --json
 json collectives_alone_are_compared '.values > 10 and .values < 60 and .good' \
   trace check "$tmp/run/collectives" --json
@@ -74,4 +80,15 @@ together are not what was passed in: an input changed after the operation was en
 json a_finding_has_its_kind_and_rank '[.findings[] | select(.kind == "value")] |
   length == 1 and .[0].rank == 1 and .[0].ranks == [1] and .[0].level == "error"' \
   trace check "$tmp/run/result" --json
+differs() { # differs NAME RUN FILTER: of the finding, and of the cause
+  json "$1" "([.findings[] | select(.kind == \"value\")][0] | $3) and
+    (.cause[0] | $3) and (.cause[0].text | test(\"^step\") | not)" trace check "$tmp/run/$2" --json
+}
+differs a_parameter_has_its_step_and_name weight \
+  '.step == 3 and .ranks == [2] and .value == {kind: "parameter", tensor: "0.weight"}'
+differs so_has_a_gradient gradient '.step == 3 and .value == {kind: "gradient", tensor: "1.bias"}'
+differs so_has_a_result result '.step == -1 and .ranks == [1] and .value.kind == "result"'
+differs so_has_an_input input '.step == -1 and .value.kind == "input"'
+json the_cause_names_the_operation '.cause[0] | (.op | test("^all_reduce sum .*11 fp32")) and
+  (.site | test("torch_values.py")) and (.group | length > 0)' trace check "$tmp/run/result" --json
 exit $bad

@@ -82,12 +82,16 @@ json a_trace_is_printed_as_json '.rank == 0 and .world == 2 and .items[0].member
   trace dump "$tmp/any.zpt" --json
 printf '\377\377\377' >>"$tmp/any.zpt"
 head -c 30 "$tmp/any.zpt" >"$tmp/cut.zpt"
-expect 0 'ends without an end mark' a_truncated_trace_is_printed trace dump "$tmp/cut.zpt"
+expect 0 'no end mark: still running, killed, or not closed' a_truncated_trace_is_printed trace dump "$tmp/cut.zpt"
 printf '\015' >>"$tmp/cut.zpt"
 expect 2 'damaged near byte' a_damaged_trace_is_reported trace dump "$tmp/cut.zpt"
 expect 2 'neither a trace' another_file_is_refused trace dump tests/fixtures/lib.sh
 expect 2 'No such file' a_missing_file_is_refused trace dump "$tmp/none"
-expect 2 'regular file' a_folder_is_refused trace dump "$tmp"
+expect 2 'is a folder, and dump decodes one file.*zeroproof trace check' a_folder_is_refused \
+  trace dump "$tmp"
+expect 2 'is a file, and check reads the folder of a run.*zeroproof trace dump' a_file_is_refused \
+  trace check "$tmp/any.zpt"
+expect 2 'is a file, and watch reads the folder' so_is_one_to_be_watched trace watch "$tmp/any.zpt"
 # a pipe that is closed early, as by head: no message
 "$zp" trace dump $made/clean/nccl_trace_rank_0 2>"$tmp/err" | head -n 1 >"$tmp/out"
 [ ! -s "$tmp/err" ] && [ "$(wc -l <"$tmp/out")" = 1 ]

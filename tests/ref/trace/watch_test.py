@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
@@ -22,10 +23,17 @@ def verdict(good, name, why=""):
     bad |= not good
 
 
-def record(folder, ranks=3, skips=None, site="a,b:c%.py:7", closes=True, exits=None):
+class Unlocked(zeroproof_trace_file.TraceFile):
+    """A trace that is to be copied: no process holds a lock on the copy."""
+
+    def locked(self):
+        return b""
+
+
+def record(folder, ranks=3, skips=None, site="a,b:c%.py:7", closes=True, exits=None, locks=True):
     """Ten all_reduce of each rank; rank `skips` skips the eighth and enters an all_gather."""
     for rank in range(ranks):
-        file = zeroproof_trace_file.TraceFile(folder, rank, ranks)
+        file = (zeroproof_trace_file.TraceFile if locks else Unlocked)(folder, rank, ranks)
         group = file.group("world", list(range(ranks)), label='<"&>')
         at = file.number_of_site(site)
         for step in range(10):
@@ -64,7 +72,7 @@ def ends(process, code, pattern, name):
 def growing(zeroproof, folder):
     """The watch begins before the folder exists. Files grow by a few bytes, and tear items."""
     source, target = os.path.join(folder, "source"), os.path.join(folder, "grows")
-    record(source)
+    record(source, locks=False)
     process = watch(zeroproof, target)
     os.mkdir(target)
     whole = []
@@ -87,6 +95,60 @@ def growing(zeroproof, folder):
     verdict("3 of 3 ranks have traces, 0 ended" in seen, "it_follows_the_traces", seen)
 
 
+def starts(zeroproof, folder):
+    """A job that loads data before its first operation: its traces are old, and have no record."""
+    source, target = os.path.join(folder, "source"), os.path.join(folder, "starts")
+    ends(watch(zeroproof, target, "--once"), 0, "^no traces in .* yet$", "no_traces_are_no_alarm")
+    os.mkdir(target)
+    whole, longago = {}, time.time() - 100000
+    for rank in range(3):
+        name = os.path.join(target, f"rank-{rank}.zpt")
+        with open(os.path.join(source, f"rank-{rank}.zpt"), "rb") as file:
+            whole[name] = file.read()
+        with open(name, "wb") as file:
+            file.write(whole[name][:10])
+        os.utime(name, (longago, longago))
+    process = watch(zeroproof, target, "--stall", "5000")
+    said = process.stdout.readline()
+    verdict("0 records of each rank yet\n" in said, "start_up_is_no_stall", said)
+    for name, data in whole.items():
+        with open(name, "ab") as file:
+            file.write(data[10:])
+    ends(process, 0, "^all 3 ranks completed: 30 records", "the_job_is_watched_after_its_start")
+
+
+def states(zeroproof, folder):
+    """Rank 0 runs: this process has its trace open. The process of rank 1 is gone, without an end
+    mark; rank 2 ended with a status; of rank 3 it is not known, as its trace has no lock."""
+    target = os.path.join(folder, "states")
+    held = zeroproof_trace_file.TraceFile(target, 0, 4)
+    script = f"import sys; sys.path.append({sys.path[0]!r}); import os, zeroproof_trace_file as z; "
+    script += f"z.TraceFile({target!r}, 1, 4).mark(z.STEP, 5); os._exit(1)"
+    subprocess.run([sys.executable, "-B", "-c", script], check=False)
+    zeroproof_trace_file.TraceFile(target, 2, 4).close(ended=(1, 3, ""))
+    with open(os.path.join(target, "rank-3.zpt"), "wb") as file:
+        file.write(b"ZPTRACE\1" + zeroproof_trace_file.numbers(3, 4))
+    out = ends(watch(zeroproof, target, "--once"), 0, "4 of 4 ranks have traces, 2 ended", "states")
+    want = ("runs", "ended", "exit status 3", "no end mark")
+    for rank, state in enumerate(want):
+        row = rf"^ +{rank} +[-0-9]+ +0 +0 +[0-9.]+  {state} *$"
+        verdict(re.search(row, out, re.MULTILINE), f"rank_{rank}_is_shown_as_{state}", out)
+    held.close(ended=(1, 1, ""))
+    os.remove(os.path.join(target, "rank-3.zpt"))
+    record(os.path.join(target, "attempt-1"), ranks=2)
+    name = os.path.join(target, "attempt-1", "rank-1.zpt")
+    with open(name, "rb") as file:
+        data = file.read()
+    with open(name, "wb") as file:
+        file.write(data[:-1])  # without its end mark; no process holds a lock
+    ends(
+        watch(zeroproof, target, "--stall", "5000"),
+        1,
+        r"^alarm: (?!no progress).*no end mark",
+        "a_job_whose_processes_are_gone_is_an_alarm_at_once",
+    )
+
+
 def alarms(zeroproof, folder):
     hangs = os.path.join(folder, "hangs")
     record(hangs, skips=1, closes=False)
@@ -104,12 +166,6 @@ def alarms(zeroproof, folder):
     out = ends(watch(zeroproof, hangs, "--once"), 0, "3 of 3 ranks", "one_look_is_no_alarm")
     row = r"^ +1 +7 +8 +0 +[0-9.]+  runs +all_gather sum of 4 fp32 \(a,b:c%\.py:7\)$"
     verdict(re.search(row, out, re.MULTILINE), "the_table_has_a_row_for_each_rank", out)
-    ends(
-        watch(zeroproof, os.path.join(folder, "none"), "--stall", "0.1"),
-        1,
-        "^alarm: no progress for .*there are no traces in",
-        "a_job_without_traces_is_an_alarm",
-    )
     fails = os.path.join(folder, "fails")
     record(fails, exits=(1, 3, ""))
     ends(
@@ -133,6 +189,39 @@ def alarms(zeroproof, folder):
         watch(zeroproof, large, "--once"), 0, "1 of 131072 ranks", "large_worlds_are_watched"
     )
     verdict(len(out.splitlines()) < 40, "the_table_is_short", out)
+
+
+def refuses(zeroproof, folder):
+    """Options of other sub-commands; each sub-command has its own help."""
+
+    def run(*words):
+        return subprocess.run([zeroproof, *words], capture_output=True, text=True, check=False)
+
+    for words, why in (
+        (("watch", folder, "--json"), "--json is an option of trace check, view, dump, not of tra"),
+        (("watch", "--format", "json", folder), "--format is an option of trace check, not of tr"),
+        (("--out", "x", "check", folder), "--out is an option of trace view, not of trace check"),
+        (("dump", "--attempt=1", folder), "--attempt is an option of trace check, view, watch, n"),
+        (("check", "--values", folder), "--values is an option of the recorder"),
+        (("view", folder), "view needs --out FILE"),
+        (("check",), "name the folder of the run"),
+        (("dump",), "name the file"),
+        (("draw", folder), "'draw' is no sub-command: say what to do with what"),
+    ):
+        done = run("trace", *words)
+        name = "_".join(words).replace(folder, "DIR")
+        verdict(done.returncode == 2 and why in done.stderr, f"refused:{name}", done)
+    others = {"check": "--format", "view": "--out", "dump": "--json", "watch": "--stall"}
+    for what, option in others.items():
+        done = run("trace", what, "--help")
+        good = done.stdout.startswith(f"Usage: zeroproof trace {what} [OPTION...] ")
+        good = good and option in done.stdout and "check:" not in done.stdout
+        missing = {"--format", "--out", "--stall"} - {option}
+        good = good and not any(o + "=" in done.stdout for o in missing)
+        verdict(good and done.returncode == 0, f"trace_{what}_has_its_help", done)
+        verdict(run("help", "trace", what).stdout == done.stdout, f"help_trace_{what}_is_the_same")
+    out = run("trace", "--help").stdout
+    verdict(all(o in out for o in others.values()), "trace_has_all_options", out)
 
 
 def formats(zeroproof, folder):
@@ -173,7 +262,10 @@ def formats(zeroproof, folder):
 def main():
     zeroproof, folder = sys.argv[1:]
     growing(zeroproof, folder)
+    starts(zeroproof, folder)
     alarms(zeroproof, folder)
+    states(zeroproof, folder)
+    refuses(zeroproof, folder)
     formats(zeroproof, folder)
     return bad
 
