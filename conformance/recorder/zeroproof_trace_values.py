@@ -27,17 +27,39 @@ def library_file():
     """The file of libzeroproof.so: of the package zeroproof, or built in this source tree."""
     try:
         from zeroproof import _native
-
-        return str(_native.library_path())
     except ImportError:
-        named = os.environ.get("ZEROPROOF_LIBRARY")
-        built = glob.glob(os.path.join(HERE, "..", "..", "build", "libzeroproof.so.*"))
-        if named or built:
-            return named or sorted(built)[0]
-    raise OSError(
-        "zeroproof: values need libzeroproof.so: install the package zeroproof, run `make lib`, "
-        "or set ZEROPROOF_LIBRARY"
+        built = os.path.normpath(os.path.join(HERE, "..", "..", "build", "libzeroproof.so.*"))
+        files = [os.environ.get("ZEROPROOF_LIBRARY"), *sorted(glob.glob(built))]
+        found = next(filter(None, files), None)
+        if found is None:
+            raise without(
+                "libzeroproof.so was not found: ZEROPROOF_LIBRARY is not set, the package zeroproof "
+                f"is not installed, and there is no {built}"
+            ) from None
+        return found
+    try:
+        return str(_native.library_path())
+    except OSError as error:
+        raise without(error) from None
+
+
+def without(why):
+    """The error of a recorder that cannot compute fingerprints."""
+    why = str(why).removeprefix("zeroproof: ")
+    return OSError(
+        f"zeroproof: values cannot be recorded: {why}. Install the package zeroproof, or run "
+        "`make lib` in its source tree, or set ZEROPROOF_LIBRARY to the file libzeroproof.so; or "
+        "record without values"
     )
+
+
+def fingerprint_function():
+    path = library_file()
+    try:
+        return ctypes.CDLL(path).zp_fingerprint_add
+    except (OSError, AttributeError) as error:  # not there, or of an older version
+        named = path == os.environ.get("ZEROPROOF_LIBRARY")
+        raise without(f"{error}{' (ZEROPROOF_LIBRARY)' if named else ''}") from None
 
 
 def mixed(x):
@@ -260,7 +282,7 @@ class Values:
         import torch
 
         self.recorder, self.torch, self.every = recorder, torch, every
-        self.add = ctypes.CDLL(library_file()).zp_fingerprint_add
+        self.add = fingerprint_function()
         self.add.restype = None
         self.add.argtypes = [
             ctypes.c_void_p,

@@ -42,17 +42,18 @@ def library_path() -> pathlib.Path:
     named = os.environ.get("ZEROPROOF_LIBRARY")
     if named:
         return pathlib.Path(named)
-    places = [INSTALLED / "lib" / "libzeroproof.so"]
+    files = [INSTALLED / "lib" / "libzeroproof.so"]
+    searched = [f"ZEROPROOF_LIBRARY is not set, and there is no {files[0]}"]
     root = checkout()
     if root is not None:
-        places += sorted((root / "build").glob("libzeroproof.so.*"))
-    for place in places:
-        if place.is_file():
-            return place
-    raise OSError(
-        f"zeroproof: libzeroproof.so is not at {places[0]}: "
-        + ("run make lib" if root is not None else "this installation is incomplete")
-    )
+        files += sorted((root / "build").glob("libzeroproof.so.*"))
+        searched.append(f"no {root / 'build'}/libzeroproof.so.*: run `make lib`")
+    else:
+        searched.append("the installation is incomplete")
+    for file in files:
+        if file.is_file():
+            return file
+    raise OSError(f"zeroproof: libzeroproof.so was not found: {', and '.join(searched)}")
 
 
 _library: ctypes.CDLL | None = None

@@ -91,4 +91,23 @@ differs so_has_a_result result '.step == -1 and .ranks == [1] and .value.kind ==
 differs so_has_an_input input '.step == -1 and .value.kind == "input"'
 json the_cause_names_the_operation '.cause[0] | (.op | test("^all_reduce sum .*11 fp32")) and
   (.site | test("torch_values.py")) and (.group | length > 0)' trace check "$tmp/run/result" --json
+
+# without a library: a copy of the recorder outside a source tree
+mkdir "$tmp/recorder"
+cp conformance/recorder/*.py "$tmp/recorder"
+refuses() { # refuses NAME LIBRARY PATTERN...
+  name=$1
+  ZEROPROOF_LIBRARY=$2 PYTHONPATH="$tmp/recorder" "$python" -W ignore -B -c "import zeroproof_trace
+zeroproof_trace.record('$tmp/never', values=1)" >"$tmp/log" 2>&1
+  status=$?
+  shift 2
+  for pattern in '^OSError: zeroproof: values cannot be recorded' 'make lib' "$@"; do
+    grep -q "$pattern" "$tmp/log" || status=0
+  done
+  verdict $((!status)) "$name" "$(tail -n 1 "$tmp/log")"
+}
+refuses a_missing_library_names_where_it_was_searched '' 'ZEROPROOF_LIBRARY is not set' \
+  'no .*/build/libzeroproof.so' 'package zeroproof is not installed'
+refuses a_wrong_path_is_named /none/lib.so '/none/lib.so: cannot open .*(ZEROPROOF_LIBRARY)'
+refuses so_is_another_library libm.so.6 'undefined symbol: zp_fingerprint_add (ZEROPROOF_LIBRARY)'
 exit $bad
