@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,18 @@ pid_t zp_child_fork(int on_end)
   /* the parent may have ended before prctl: then no signal comes */
   if (prctl(PR_SET_PDEATHSIG, on_end) != 0 || getppid() != parent) _exit(NOT_STARTED);
   return 0;
+}
+
+int zp_child_signals(sigset_t *before)
+{
+  sigset_t mask;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGTERM);
+  sigaddset(&mask, SIGHUP);
+  sigaddset(&mask, SIGINT);
+  sigaddset(&mask, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &mask, before);
+  return signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 static void start(char *const argv[], int in, int out)

@@ -3,6 +3,7 @@
 #ifndef ZP_BASE_CHILD_H
 #define ZP_BASE_CHILD_H
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -11,6 +12,11 @@
  * thread that forked ends. The signal survives exec, but a child of the child does not inherit it:
  * a program that starts others must pass it on, as timeout(1) and mpirun do with SIGTERM. */
 pid_t zp_child_fork(int on_end);
+
+/* Blocks the signals that end a supervisor (SIGTERM, SIGHUP, SIGINT), and SIGCHLD. Returns a
+ * descriptor from which they are read as signalfd does, without waiting, or -1 with errno. *before:
+ * the mask to restore; it is set in both cases. */
+int zp_child_signals(sigset_t *before);
 
 typedef struct zp_child {
   FILE *stream; /* NULL: not started */

@@ -9,6 +9,7 @@
 
 #include "../base/error.h"
 #include "../comm/job/local_ranks.h"
+#include "../comm/job/roster.h"
 
 /* How long a refusal is left to a process with the same arguments, which takes milliseconds for it,
  * on a busy machine longer; and to one that has ended or not begun. */
@@ -27,6 +28,7 @@ static int read_job(zp_job *job)
 static void report(const char *command, const char *text)
 {
   zp_job job;
+  zp_roster_report(ZP_ROSTER_LEAVES, text, ZP_ROSTER_NO_CULPRIT); /* for the launcher's last line */
   if (!read_job(&job) || job.rank == 0) {
     fprintf(stderr, "%s: %s", command, text);
     return;

@@ -23,7 +23,7 @@
 #include "train_session.h"
 
 enum { KEY_RESTARTS = 0x1300, KEY_FUTILE, KEY_RETURN, KEY_MIN, KEY_STALL, KEY_DEADLINE };
-enum { KEY_HOSTS = 0x1380, KEY_AGENT, KEY_END };
+enum { KEY_HOSTS = 0x1380, KEY_AGENT, KEY_END, KEY_VERBOSE };
 enum { RESTARTS = 100, FUTILE = 5, STALL_S = 600, ADDED = 28, LOCKS_S = 120 };
 static const char *const name = "zeroproof elastic";
 
@@ -36,6 +36,7 @@ typedef struct elastic {
   int32_t returns;
   double stall_s;
   const char *deadline; /* as text, or NULL */
+  int32_t verbose;      /* 1: no log */
   char **command;       /* train and its arguments */
   int32_t n_command;
   const zp_backend *engine;
@@ -44,6 +45,7 @@ typedef struct elastic {
   zp_elastic_size *size;
   int64_t n_sizes;
   char mark[40], hosts_file[4096];
+  char log[4096]; /* where the jobs' standard error is appended; "": to that of this process */
 } elastic;
 
 static const struct argp_option options[] = {
@@ -68,6 +70,10 @@ static const struct argp_option options[] = {
      "End an attempt that prints nothing for so long; longer than the longest step. 0: never (600)",
      0},
     {"deadline", KEY_DEADLINE, "SECONDS", 0, "As of launch", 0},
+    {"verbose", KEY_VERBOSE, NULL, 0,
+     "Print all messages of the jobs to standard error (default: they are appended to the file "
+     "DIR.log beside the folder DIR of --save)",
+     0},
     {0}};
 
 static const char doc[] =
@@ -92,15 +98,6 @@ static int64_t take(struct argp_state *state, const char *flag, const char *arg,
     argp_error(state, "%s: '%s' is not a number from %lld to %lld.", flag, arg, (long long)lo,
                (long long)hi);
   return n;
-}
-
-static double take_seconds(struct argp_state *state, const char *flag, const char *arg, int zero)
-{
-  char *end;
-  const double s = strtod(arg, &end);
-  if (*arg == 0 || *end != 0 || !(s > 0 || (zero && s == 0)) || s >= 1e9)
-    argp_error(state, "%s: '%s' is not a number of seconds below 1e9.", flag, arg);
-  return s;
 }
 
 static void take_hosts(elastic *e, const char *arg, struct argp_state *state)
@@ -134,11 +131,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   case KEY_MIN: e->min = take(state, "--min-ranks", arg, 1, ZP_MAX_RANKS); return 0;
   case KEY_RESTARTS: e->restarts = take(state, "--restarts", arg, 0, 1000000); return 0;
   case KEY_FUTILE: e->futile = take(state, "--futile", arg, 1, 1000000); return 0;
-  case KEY_STALL: e->stall_s = take_seconds(state, "--stall", arg, 1); return 0;
+  case KEY_STALL: e->stall_s = zp_launch_seconds(state, "--stall", arg, 1); return 0;
   case KEY_DEADLINE:
-    take_seconds(state, "--deadline", arg, 0);
+    zp_launch_seconds(state, "--deadline", arg, 0);
     e->deadline = arg;
     return 0;
+  case KEY_VERBOSE: e->verbose = 1; return 0;
   case ARGP_KEY_ARG: /* the sub-command: what follows is its own */
     e->command = state->argv + state->next - 1;
     e->n_command = state->argc - state->next + 1;
@@ -286,7 +284,7 @@ static int run_attempt(elastic *e, const zp_elastic_size *size, int64_t step, co
     return ZP_EXIT_ENVIRONMENT;
   }
   char **argv = launch_argv(e, size, e->steps - step, folder, &n);
-  const zp_attempt_args args = {argv, e->engine, e->mark, e->stall_s};
+  const zp_attempt_args args = {argv, e->engine, e->mark, e->log, e->stall_s};
   const int failed = argv == NULL || zp_attempt_run(&args, out) != 0;
   if (failed) fprintf(stderr, "%s: cannot start a process: %s\n", name, strerror(errno));
   if (*e->hosts_file) unlink(e->hosts_file);
@@ -294,47 +292,64 @@ static int run_attempt(elastic *e, const zp_elastic_size *size, int64_t step, co
   return failed ? ZP_EXIT_ENVIRONMENT : 0;
 }
 
+static const char *plural(int64_t n)
+{
+  return n == 1 ? "" : "s";
+}
+
+enum { LOSS = 2304, HOW = LOSS + 256 };
+
+/* What the attempt lost, or why it failed, in one line. */
+static void describe_loss(const zp_attempt *a, char text[LOSS])
+{
+  size_t n = 0;
+  if (*a->text == 0 && WIFEXITED(a->status))
+    snprintf(text, LOSS, "exit code %d", WEXITSTATUS(a->status));
+  if (*a->text == 0) return;
+  for (const char *p = a->text; *p != 0 && n + 1 < LOSS; p++) {
+    text[n++] = *p == '\n' ? ' ' : *p;
+    if (*p == '\n') p += strspn(p + 1, " "); /* an error's further lines are indented */
+  }
+  text[n] = 0;
+}
+
 /* Is the job over, whatever a further attempt would do? Then *code is the exit code, and `how` says
  * how it ended. */
-static int is_over(const zp_attempt *a, int *code, char how[256])
+static int is_over(const zp_attempt *a, int64_t attempt, int *code, char how[HOW])
 {
   const int own = WIFEXITED(a->status) ? WEXITSTATUS(a->status) : -1;
+  char loss[LOSS] = "";
   *code = ZP_EXIT_ENVIRONMENT;
   if (a->cancelled)
-    snprintf(how, 256, "cancelled by signal %d (%s)", a->cancelled, strsignal(a->cancelled));
-  else if (*a->left) snprintf(how, 256, "%.200s: not ended by SIGKILL", a->left);
+    snprintf(how, HOW, "cancelled by signal %d (%s) in attempt %lld", a->cancelled,
+             strsignal(a->cancelled), (long long)attempt);
+  else if (*a->left) snprintf(how, HOW, "%.200s: not ended by SIGKILL", a->left);
   else if (a->output_error)
-    snprintf(how, 256, "standard output could not be written: %s", strerror(a->output_error));
-  else if (own == ZP_EXIT_GOOD || own == ZP_EXIT_VERDICT || own == ZP_EXIT_REFUSED) {
+    snprintf(how, HOW, "standard output could not be written: %s", strerror(a->output_error));
+  else if (own == ZP_EXIT_GOOD) {
     *code = own;
-    snprintf(how, 256,
-             own == ZP_EXIT_GOOD ? "finished"
-                                 : "train ended with exit code %d, as another attempt would",
-             own);
+    snprintf(how, HOW, "finished after %lld attempt%s", (long long)attempt, plural(attempt));
+  } else if (own == ZP_EXIT_VERDICT || own == ZP_EXIT_REFUSED) {
+    *code = own;
+    if (*a->text) describe_loss(a, loss);
+    snprintf(how, HOW,
+             "attempt %lld ended with exit code %d%s%s; it is not restarted, because "
+             "another attempt would end in the same way",
+             (long long)attempt, own, *loss ? ": " : "", loss);
   } else return 0;
   return 1;
 }
 
-enum { LOSS = 2304 };
-
-/* What the attempt lost, for the line of the next one. */
-static void describe_loss(const zp_attempt *a, char text[LOSS])
+/* Ends with the line that says how it ended, and where training stands. folder: of the last
+ * checkpoint, or NULL. */
+static int conclude(const elastic *e, int code, int64_t step, const char *folder, const char *how)
 {
-  if (*a->text) snprintf(text, LOSS, "%s", a->text);
-  else if (WIFEXITED(a->status)) snprintf(text, LOSS, "exit code %d", WEXITSTATUS(a->status));
-}
-
-/* Ends with the line that says how it ended. */
-static int conclude(int code, int64_t attempts, int64_t step, const char *how)
-{
-  fprintf(stderr, "%s: %s after %lld attempt%s; the last checkpoint is of step %lld\n", name, how,
-          (long long)attempts, attempts == 1 ? "" : "s", (long long)step);
+  fprintf(stderr, "%s: %s; ", name, how);
+  if (folder != NULL) fprintf(stderr, "the last checkpoint is of step %lld", (long long)step);
+  else fputs("there is no checkpoint", stderr);
+  if (code != ZP_EXIT_GOOD && *e->log) fprintf(stderr, "; all messages are in %s", e->log);
+  fputs("\n", stderr);
   return code;
-}
-
-static const char *plural(int64_t n)
-{
-  return n == 1 ? "" : "s";
 }
 
 static void announce(const elastic *e, int64_t attempt, const zp_elastic_size *size, int64_t step,
@@ -351,6 +366,7 @@ static void announce(const elastic *e, int64_t attempt, const zp_elastic_size *s
   fprintf(stderr, ", from step %lld%s%s", (long long)step,
           folder != NULL ? " in " : ", without a checkpoint", folder != NULL ? folder : "");
   if (*loss) fprintf(stderr, "; attempt %lld: %s", (long long)(attempt - 1), loss);
+  if (*loss && *e->log) fprintf(stderr, " (all messages: %s)", e->log);
   fputs("\n", stderr);
 }
 
@@ -389,9 +405,24 @@ static int clear(elastic *e, const zp_attempt *a)
   return a->cancelled || *a->left ? 0 : await_locks(e);
 }
 
+/* Gives up. */
+static int give_up(const elastic *e, int64_t attempt, int64_t futile, int64_t step,
+                   const char *folder, const char *loss)
+{
+  char how[HOW];
+  fprintf(stderr, "%s: attempt %lld: %s\n", name, (long long)attempt, loss);
+  if (futile >= e->futile)
+    snprintf(how, sizeof how, "gave up: the last %lld attempts published no checkpoint (--futile)",
+             (long long)futile);
+  else
+    snprintf(how, sizeof how, "gave up after %lld attempts: %lld restart%s (--restarts)",
+             (long long)attempt, (long long)e->restarts, plural(e->restarts));
+  return conclude(e, ZP_EXIT_ENVIRONMENT, step, folder, how);
+}
+
 static int supervise(elastic *e)
 {
-  char loss[LOSS] = "", how[256];
+  char loss[LOSS] = "", how[HOW];
   int64_t futile = 0;
   for (int64_t attempt = 1;; attempt++) {
     const char *folder;
@@ -399,28 +430,43 @@ static int supervise(elastic *e)
     int64_t step, after;
     int code = find_checkpoint(e, &step, &folder);
     if (code != 0) return code;
-    if (step >= e->steps)
-      return conclude(ZP_EXIT_GOOD, attempt - 1, step, "finished: nothing is left to train");
+    if (step >= e->steps) {
+      snprintf(how, sizeof how, "nothing to do: all %lld steps are trained", (long long)e->steps);
+      return conclude(e, ZP_EXIT_GOOD, step, folder, how);
+    }
     const zp_elastic_size *size = choose(e);
-    if (size == NULL) return conclude(ZP_EXIT_ENVIRONMENT, attempt - 1, step, "gave up");
+    if (size == NULL) {
+      snprintf(how, sizeof how, "gave up after %lld attempt%s", (long long)(attempt - 1),
+               plural(attempt - 1));
+      return conclude(e, ZP_EXIT_ENVIRONMENT, step, folder, how);
+    }
     announce(e, attempt, size, step, folder, loss);
     code = run_attempt(e, size, step, folder, &a);
     if (code == 0) code = clear(e, &a);
     if (code != 0) return code;
     code = find_checkpoint(e, &after, &folder);
     if (code != 0) return code;
-    if (is_over(&a, &code, how)) return conclude(code, attempt, after, how);
+    if (is_over(&a, attempt, &code, how)) return conclude(e, code, after, folder, how);
     describe_loss(&a, loss);
     futile = after > step ? 0 : futile + 1;
-    if (futile >= e->futile || attempt > e->restarts) {
-      fprintf(stderr, "%s: attempt %lld: %s\n", name, (long long)attempt, loss);
-      snprintf(how, sizeof how,
-               futile >= e->futile ? "gave up: %lld attempts in a row published no checkpoint,"
-                                   : "gave up: %lld restarts (--restarts),",
-               (long long)(futile >= e->futile ? futile : e->restarts));
-      return conclude(ZP_EXIT_ENVIRONMENT, attempt, after, how);
-    }
+    if (futile >= e->futile || attempt > e->restarts)
+      return give_up(e, attempt, futile, after, folder, loss);
   }
+}
+
+/* The log beside the folder of --save: "ck/" has "ck.log". It must be writable now. */
+static int open_log(elastic *e)
+{
+  size_t n = strlen(e->train.save);
+  if (e->verbose) return 0;
+  while (n > 1 && e->train.save[n - 1] == '/') n--;
+  snprintf(e->log, sizeof e->log, "%.*s.log", (int)(n < 4000 ? n : 4000), e->train.save);
+  FILE *file = fopen(e->log, "ae");
+  if (file != NULL && fclose(file) == 0) return 0;
+  fprintf(stderr,
+          "%s: the messages of the jobs cannot be written to %s: %s; --verbose prints them\n", name,
+          e->log, strerror(errno));
+  return ZP_EXIT_ENVIRONMENT;
 }
 
 /* The mark by which processes of this supervisor's jobs are found. */
@@ -448,7 +494,8 @@ static int run(elastic *e)
     fprintf(stderr, "%s: this program was built without MPI; build it with Open MPI\n", name);
     return ZP_EXIT_ENVIRONMENT;
   }
-  return supervise(e);
+  code = open_log(e);
+  return code != 0 ? code : supervise(e);
 }
 
 int zp_cmd_elastic(int argc, char **argv, const zp_backend *engine)
@@ -458,6 +505,7 @@ int zp_cmd_elastic(int argc, char **argv, const zp_backend *engine)
   e = (elastic){
       .restarts = RESTARTS, .futile = FUTILE, .min = 1, .stall_s = STALL_S, .engine = engine};
   argp_err_exit_status = ZP_EXIT_REFUSED;
+  zp_launch_train_options(options, argc, argv);
   if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &e)) return ZP_EXIT_REFUSED;
   if (e.end != NULL) return zp_hosts_end_marked(e.end);
   const int code = run(&e);

@@ -38,6 +38,11 @@ static void become_launch(const zp_attempt_args *args, int out, int report, cons
   int argc = 0;
   while (args->argv[argc] != NULL) argc++;
   sigprocmask(SIG_SETMASK, mask, NULL);
+  if (*args->log) {
+    const int log = open(args->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (log < 0 || dup2(log, STDERR_FILENO) < 0) _exit(ZP_EXIT_ENVIRONMENT);
+    close(log);
+  }
   if (dup2(out, STDOUT_FILENO) < 0 || setenv(ZP_ELASTIC_VARIABLE, args->mark, 1) != 0)
     _exit(ZP_EXIT_ENVIRONMENT);
   close(out);
@@ -148,16 +153,10 @@ static void describe(const running *r, double stall_s, zp_attempt *out)
 int zp_attempt_run(const zp_attempt_args *args, zp_attempt *out)
 {
   running r = {.report = -1, .output = {.from = -1}};
-  sigset_t mask, old;
+  sigset_t old;
   memset(out, 0, sizeof *out);
   out->lost = -1;
-  sigemptyset(&mask);
-  sigaddset(&mask, SIGTERM);
-  sigaddset(&mask, SIGHUP);
-  sigaddset(&mask, SIGINT);
-  sigaddset(&mask, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &mask, &old);
-  const int signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+  const int signals = zp_child_signals(&old);
   const int failed = signals < 0 || start(&r, args, &old) != 0;
   const int reason = errno;
   if (!failed) {

@@ -19,6 +19,7 @@
 #include "elastic.h"
 #include "launch.h"
 #include "options.h"
+#include "train_session.h"
 
 enum {
   GRACE_S = 3,
@@ -85,13 +86,41 @@ static void take_processes(launch_args *l, const char *arg, struct argp_state *s
   l->processes = (int32_t)n;
 }
 
-static void take_deadline(launch_args *l, const char *arg, struct argp_state *state)
+double zp_launch_seconds(struct argp_state *state, const char *flag, const char *arg, int zero)
 {
   char *end;
   const double s = strtod(arg, &end);
-  if (*arg == 0 || *end != 0 || !(s > 0) || s >= 1e9)
-    argp_error(state, "--deadline: '%s' is not a number of seconds above 0 and below 1e9.", arg);
-  l->deadline = arg;
+  if (*arg == 0 || *end != 0 || !(s > 0 || (zero && s == 0)) || s >= 1e9)
+    argp_error(state, "%s: '%s' is not a number of seconds %s 0 and below 1e9.", flag, arg,
+               zero ? "from" : "above");
+  return s;
+}
+
+/* Whether a list of options has this long name, of n characters. */
+static int has(const struct argp_option *o, const char *word, size_t n)
+{
+  for (; o != NULL && (o->name != NULL || o->key != 0 || o->doc != NULL); o++)
+    if (o->name != NULL && strlen(o->name) == n && strncmp(o->name, word, n) == 0) return 1;
+  return 0;
+}
+
+void zp_launch_train_options(const struct argp_option *own, int argc, char **argv)
+{
+  const char *const name = argv[0];
+  for (int i = 1; i < argc && strcmp(argv[i], "train") != 0; i++) {
+    const char *word = argv[i] + 2;
+    const size_t n = strcspn(word, "=");
+    if (strncmp(argv[i], "--", 2) != 0 || n == 0 || has(own, word, n)) continue;
+    int of_train = has(zp_train_argp.options, word, n);
+    for (const struct argp_child *c = zp_train_argp.children; c->argp != NULL; c++)
+      of_train |= has(c->argp->options, word, n);
+    if (!of_train) continue;
+    fprintf(stderr,
+            "%s: --%.*s is an option of train: write it after the word train, as in: %s … "
+            "train --%.*s …\n",
+            name, (int)n, word, name, (int)n, word);
+    exit(ZP_EXIT_REFUSED);
+  }
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -99,7 +128,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
   launch_args *l = state->input;
   switch (key) {
   case 'n': take_processes(l, arg, state); return 0;
-  case KEY_DEADLINE: take_deadline(l, arg, state); return 0;
+  case KEY_DEADLINE:
+    zp_launch_seconds(state, "--deadline", arg, 0);
+    l->deadline = arg;
+    return 0;
   case KEY_HOSTS: l->hosts = arg; return 0;
   case KEY_AGENT: l->agent = arg; return 0;
   case KEY_LOG: setenv(ZP_ROSTER_LOG_VARIABLE, arg, 1); return 0;
@@ -217,7 +249,7 @@ static void report(const zp_roster_result *r)
 {
   zp_launch_report report = {.lost = r->lost, .host_lost = r->host_lost};
   memcpy(report.host, r->host, sizeof report.host);
-  snprintf(report.text, sizeof report.text, "%s", r->ended);
+  snprintf(report.text, sizeof report.text, "%s", *r->ended ? r->ended : r->said);
   if (report_to >= 0 && write(report_to, &report, sizeof report) < 0) close(report_to);
 }
 
@@ -308,6 +340,7 @@ int zp_cmd_launch(int argc, char **argv, const zp_backend *engine)
   char program[4096];
   launch_args l = {.root = geteuid() == 0};
   argp_err_exit_status = ZP_EXIT_REFUSED;
+  zp_launch_train_options(options, argc, argv);
   if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &l)) return ZP_EXIT_REFUSED;
   if (!zp_mpi_library(program, sizeof program)) {
     fprintf(stderr, "zeroproof launch: this program was built without MPI; build it with Open MPI, "

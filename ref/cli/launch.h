@@ -2,6 +2,7 @@
 #ifndef ZP_CLI_LAUNCH_H
 #define ZP_CLI_LAUNCH_H
 
+#include <argp.h>
 #include <stdint.h>
 
 typedef struct zp_launch_report {
@@ -17,5 +18,12 @@ typedef struct zp_launch_report {
 
 /* zp_cmd_launch writes a zp_launch_report to fd when its job has ended. -1: it does not. */
 void zp_launch_report_to(int fd);
+
+/* A number of seconds, or an error of argp; zero: 0 is one. */
+double zp_launch_seconds(struct argp_state *state, const char *flag, const char *arg, int zero);
+
+/* For commands that run `train`: exits with an error if an option of train, and not in `own`,
+ * precedes the word train. */
+void zp_launch_train_options(const struct argp_option *own, int argc, char **argv);
 
 #endif

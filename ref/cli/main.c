@@ -7,6 +7,6 @@ int main(int argc, char **argv)
 {
   zp_roster_report(ZP_ROSTER_HERE, NULL, -1);
   const int code = zp_main(argc, argv, &zp_backend_ref);
-  zp_roster_report(ZP_ROSTER_LEAVES, code == 0 ? NULL : "its error is above", -1);
+  zp_roster_report(ZP_ROSTER_LEAVES, code == 0 ? NULL : "an error (see its messages)", -1);
   return code;
 }

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "../comm/job/job.h"
+#include "../comm/job/roster.h"
 #include "commands.h"
 #include "train_session.h"
 
@@ -178,6 +179,7 @@ static int fail(zp_train_session *s)
   fflush(stdout);
   print_error(s);
   if (s->mpi != NULL) _exit(zp_exit_of(zp_mpi_abandon(s->mpi, &s->err)));
+  zp_roster_report(ZP_ROSTER_LEAVES, s->err.text, ZP_ROSTER_NO_CULPRIT); /* before it joined MPI */
   if (s->verify != NULL) zp_train_verified(s->verify, &s->a->o, NULL, NULL);
   return code;
 }

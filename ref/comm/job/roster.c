@@ -244,16 +244,10 @@ int zp_roster_run(char *const argv[], int32_t world, zp_roster_reach reach, cons
 {
   zp_roster r = {
       .world = world, .n = FIXED, .cap = 2 * world + 16, .reach = reach, .output.from = -1};
-  sigset_t mask, old;
+  sigset_t old;
   pid_t child = -1;
   *out = (zp_roster_result){.lost = -1};
-  sigemptyset(&mask);
-  sigaddset(&mask, SIGTERM);
-  sigaddset(&mask, SIGHUP);
-  sigaddset(&mask, SIGINT);
-  sigaddset(&mask, SIGCHLD);
-  sigprocmask(SIG_BLOCK, &mask, &old);
-  const int signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+  const int signals = zp_child_signals(&old);
   r.poll = calloc((size_t)r.cap, sizeof *r.poll);
   r.connection = calloc((size_t)r.cap, sizeof *r.connection);
   r.rank = calloc((size_t)world, sizeof *r.rank);

@@ -49,6 +49,7 @@ typedef struct zp_roster_result {
   char host[64];     /* of a job on several hosts: where `lost` ran, as its gethostname; or "" */
   int32_t host_lost; /* 1: all ranks of that host ended without a report, or none answers */
   char ended[2048];  /* why the job failed, as a sentence; empty: nothing is known */
+  char said[1536];   /* the error that a rank reported, as a sentence; or "" */
 } zp_roster_result;
 
 /* In the launcher: runs argv, which starts `world` ranks, forwards its standard output, and waits

@@ -223,6 +223,11 @@ static void explain_hosts(const zp_roster *r, int number, zp_roster_result *out)
 
 void zp_roster_explain(const zp_roster *r, int number, zp_roster_result *out)
 {
+  int32_t times;
   if (r->reach == ZP_ROSTER_HOSTS) explain_hosts(r, number, out);
   else if (number > 0 || out->killed) find_ended(r, number, out);
+  const int32_t shown = first_error(r, most_named(r, &times));
+  if (shown >= 0)
+    snprintf(out->said, sizeof out->said, "rank %d reported: %s", (int)shown,
+             r->rank[shown].why ? r->rank[shown].why : "an error");
 }

@@ -104,6 +104,21 @@ def shrinks(c):
         and text.split(" admits: ")[1].split("\n")[0].endswith("4 (pp 2, dp 2), 3 (pp 3, dp 1)"),
         run,
     )
+    c.law(
+        "standard_error_has_a_line_for_each_attempt",
+        len(run.err) == 5 and all(f"attempt {i + 1}: " in run.err[i] for i in range(3)),
+        run,
+    )
+    log = Path(c.tmp, "ck.log")
+    said = log.read_text() if log.exists() else ""
+    c.law(
+        "what_the_survivors_print_is_in_the_log",
+        f"(all messages: {log})" in run.err[1]
+        and run.err[-1].endswith(f"; all messages are in {log}\n")
+        and "zeroproof launch: " in said
+        and "zeroproof launch: " not in text,
+        run,
+    )
     rerun = Run(
         [c.zp, "elastic", "--slots", "2", *c.train, "--save", f"{c.tmp}/ck", "--save-every", "2"]
     )
@@ -117,7 +132,9 @@ def shrinks(c):
     code, _ = c.ended(again)
     c.law(
         "a_finished_training_is_not_repeated",
-        code == 0 and not again.attempts and "nothing is left" in again.err[-1],
+        code == 0
+        and not again.attempts
+        and "nothing to do: all 60 steps are trained; the last" in again.err[-1],
         again,
     )
     Path(c.tmp, "ck", "LATEST").write_text("zeroproof-latest 1\n")
@@ -140,7 +157,7 @@ def begins_again(c):
     for attempt in (1, 2):
         send(run, "mpirun", signal.SIGKILL, attempt, 1)
     code, gone = c.ended(run)
-    last = "gave up: 2 attempts in a row published no checkpoint"
+    last = "gave up: the last 2 attempts published no checkpoint (--futile); there is no checkpoint"
     c.law("attempts_without_progress_are_bounded", code == 3 and gone and last in run.err[-1], run)
     run = c.start("--slots 2 --slots-return --restarts 1")
     for attempt in (1, 2):
@@ -148,7 +165,7 @@ def begins_again(c):
     code, gone = c.ended(run)
     c.law(
         "restarts_are_bounded",
-        code == 3 and gone and "gave up: 1 restarts (--restarts)" in run.err[-1],
+        code == 3 and gone and "gave up after 2 attempts: 1 restart (--restarts)" in run.err[-1],
         run,
     )
 
@@ -193,6 +210,26 @@ def refuses(c):
             f"{name}_is_refused",
             r.returncode == 2 and why in r.stderr and not Path(c.tmp, "new").exists(),
         )
+    missing = [*c.train, "--data", f"{c.tmp}/missing", "--save", f"{c.tmp}/never"]
+    r = c.plain(["elastic", "--slots", "2", *missing, "--save-every", "2"])
+    why = "attempt 1 ended with exit code 2: rank 0 reported: --data "
+    lines = r.stderr.splitlines()
+    c.law(
+        "a_refusal_of_the_ranks_is_the_last_line",
+        r.returncode == 2
+        and len(lines) == 2
+        and why in lines[1]
+        and "it is not restarted" in lines[1]
+        and lines[1].endswith(f"there is no checkpoint; all messages are in {c.tmp}/never.log"),
+    )
+    r = c.plain(["elastic", "--slots", "2", "--verbose", *missing, "--save-every", "2"])
+    c.law("with_verbose_it_is_printed", "zeroproof train: --data" in r.stderr)
+    for word in ("--save", "--pp=2"):
+        for command in (["elastic", "--slots", "2"], ["launch", "-n", "2"]):
+            r = c.plain([*command, word, f"{c.tmp}/new", *c.train])
+            why = f"{word.split('=')[0]} is an option of train: write it after the word train"
+            good = r.returncode == 2 and why in r.stderr
+            c.law(f"{word}_before_train_is_refused_by_{command[0]}", good)
     r = c.plain(["elastic", *c.train, *save])
     c.law("no_slots_is_refused", r.returncode == 2 and "--slots N" in r.stderr)
     hosts = Path(c.tmp, "hosts")
