@@ -2,12 +2,9 @@
  * neither a crash nor a failing disk loses the last checkpoint. spec: CKPT-2, CKPT-4 */
 #define _GNU_SOURCE
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
-#include "checkpoint_case.h"
+#include "crash_case.h"
 
 TestSuite(checkpoint_crash, .init = make_temp, .fini = remove_temp);
 
@@ -250,61 +247,12 @@ Test(checkpoint_crash, records_that_no_save_can_have_made_are_refused)
 
 Test(checkpoint_crash, a_crash_at_any_moment_leaves_a_whole_checkpoint)
 {
-  crash all = {-1, 0};
-  zp_error err = {0};
-  int old = 0, new = 0;
-  save(1, 4);
-  cr_assert_eq(save_at(dir, 2, 3, &all, &err), 0, "%s", err.text);
-  cr_assert_gt(all.seen, 15);
-  for (int k = 0; k < all.seen; k++) {
-    int status;
-    int64_t step = 0;
-    char *words = NULL;
-    remove_temp();
-    cr_assert_eq(mkdir(dir, 0777), 0);
-    save(1, 4);
-    const pid_t child = fork();
-    if (child == 0) {
-      crash c = {k, 0};
-      save_at(dir, 2, 3, &c, &err);
-      _exit(0);
-    }
-    cr_assert_eq(waitpid(child, &status, 0), child);
-    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 42, "event %d did not come", k);
-    cr_assert_eq(zp_ckpt_peek(dir, &step, &words, &err), 0, "event %d: %s", k, err.text);
-    free(words);
-    check_current(step, 5);
-    if (step == 1) old++;
-    else new ++;
-    cr_assert(new == 0 || step == 2, "published at one moment, not undone later");
-    save(2, 4); /* and the next save works, whatever was left behind */
-    check_current(2, 5);
-  }
-  cr_assert_gt(old, 10);
-  cr_assert_gt(new, 0);
+  check_crashes(save_at);
 }
 
 Test(checkpoint_crash, a_failing_disk_is_reported_and_loses_nothing)
 {
-  save(1, 4);
-  for (rlim_t limit = 0; limit < 2200; limit += 50) {
-    const pid_t child = fork();
-    int status;
-    if (child == 0) {
-      const struct rlimit most = {limit, limit};
-      zp_error err = {0};
-      signal(SIGXFSZ, SIG_IGN);
-      setrlimit(RLIMIT_FSIZE, &most);
-      status = save_at(dir, 2, 3, NULL, &err);
-      _exit(status == 0 ? 0 : status == ZP_E_FILE && strstr(err.text, "cannot write") ? 1 : 2);
-    }
-    cr_assert_eq(waitpid(child, &status, 0), child);
-    cr_assert(WIFEXITED(status));
-    if (WEXITSTATUS(status) == 0) return; /* large enough for all files */
-    cr_assert_eq(WEXITSTATUS(status), 1, "limit %d", (int)limit);
-    check_current(1, 4);
-  }
-  cr_assert_fail("a save never fitted");
+  check_full_disks(save_at);
 }
 
 Test(checkpoint_crash, folders_that_cannot_be_made_are_reported)
