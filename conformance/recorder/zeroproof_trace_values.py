@@ -33,8 +33,8 @@ def library_file():
         found = next(filter(None, files), None)
         if found is None:
             raise without(
-                "libzeroproof.so was not found: ZEROPROOF_LIBRARY is not set, the package zeroproof "
-                f"is not installed, and there is no {built}"
+                "libzeroproof.so was not found: ZEROPROOF_LIBRARY is not set, the package "
+                f"zeroproof is not installed, and there is no {built}"
             ) from None
         return found
     try:

@@ -206,7 +206,7 @@ static int takes_next(const char *word)
 }
 
 /* Takes the sub-command out of argv: the first word that is neither an option nor the argument of
- * one. Returns its number; -1: there is none, or it is unknown. */
+ * one. Returns its number; -1: it is missing or unknown. */
 static int32_t take_command(int *argc, char **argv)
 {
   int at = 1;

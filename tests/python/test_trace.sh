@@ -18,7 +18,8 @@ SKIP=1 torchrun --out "$tmp/run" -- tests/python/train.py
 expect 1 'all_reduce' another_run_writes_the_next_attempt trace check "$tmp/run"
 grep -q '^[0-9]* records of 2 ranks: inconsistent.*; attempt 1, the last one (--attempt' "$tmp/out"
 verdict $? it_is_judged_and_named "$(cat "$tmp/out")"
-expect 0 'consistent.*; attempt 0 \(--attempt N judges' the_first_one_can_be_judged trace check --attempt 0 "$tmp/run"
+expect 0 'consistent.*; attempt 0 \(--attempt N judges' the_first_one_can_be_judged \
+  trace check --attempt 0 "$tmp/run"
 cmp "$tmp/run/rank-0.zpt" "$tmp/first/rank-0.zpt" &&
   cmp "$tmp/run/rank-1.zpt" "$tmp/first/rank-1.zpt"
 verdict $? nothing_is_overwritten

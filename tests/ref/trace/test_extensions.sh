@@ -76,7 +76,8 @@ expect 0 consistent labels_do_not_change_the_verdict trace check "$tmp/run"
 both "$(extension 99 5 'later')$(extension 100 0 '')$(operation 1)\\011"
 expect 0 "^2 records of 2 ranks: $only" unknown_extensions_are_skipped trace check "$tmp/run"
 both "$(operation 1)$(extension 99 127 'a body of 127 bytes, of which the file has fewer')"
-expect 0 '2 ranks \(0, 1\) have no end mark: still running, killed, or not closed' a_file_may_end_within_an_extension trace check "$tmp/run"
+expect 0 '2 ranks \(0, 1\) have no end mark: still running, killed, or not closed$' \
+  a_file_may_end_within_an_extension trace check "$tmp/run"
 invalid() { # invalid NAME EXTENSION
   both "$(operation 1)$2$(operation 1)\\011"
   expect 1 'damaged after its record 0' "$1" trace check "$tmp/run"

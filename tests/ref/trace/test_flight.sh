@@ -82,7 +82,8 @@ json a_trace_is_printed_as_json '.rank == 0 and .world == 2 and .items[0].member
   trace dump "$tmp/any.zpt" --json
 printf '\377\377\377' >>"$tmp/any.zpt"
 head -c 30 "$tmp/any.zpt" >"$tmp/cut.zpt"
-expect 0 'no end mark: still running, killed, or not closed' a_truncated_trace_is_printed trace dump "$tmp/cut.zpt"
+expect 0 'no end mark: still running, killed, or not closed' a_truncated_trace_is_printed \
+  trace dump "$tmp/cut.zpt"
 printf '\015' >>"$tmp/cut.zpt"
 expect 2 'damaged near byte' a_damaged_trace_is_reported trace dump "$tmp/cut.zpt"
 expect 2 'neither a trace' another_file_is_refused trace dump tests/fixtures/lib.sh
