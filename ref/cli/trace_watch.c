@@ -126,6 +126,18 @@ static void run_command(const char *command, const char *sentence, const char *d
             WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
+/* How many ranks are gone without an end mark, and the first of them. */
+static int32_t count_gone(const zp_watch *w, int32_t *first)
+{
+  int32_t n = 0;
+  for (int32_t r = w->world; r-- > 0;) {
+    if (!w->rank[r].opened || w->rank[r].reader.state != ZP_TRACE_READING) continue;
+    *first = r;
+    n++;
+  }
+  return n;
+}
+
 /* Judges the run. Returns the exit code. stalled: for how many seconds no trace has grown, or
  * negative: all ranks have ended. */
 static int conclude(const zp_watch_options *o, const zp_watch *w, const zp_trace_attempt *of,
@@ -134,15 +146,19 @@ static int conclude(const zp_watch_options *o, const zp_watch *w, const zp_trace
   zp_trace_verdict v = {0};
   zp_error err = {0};
   char text[SENTENCE], sentence[SENTENCE + 64] = "";
-  const int judged = w->files > 0 && zp_trace_judge(of->dir, &v, &err) == 0;
+  int32_t first = -1;
+  const int judged = zp_trace_judge(of->dir, &v, &err) == 0;
   if (judged && stalled < 0 && v.errors == 0 && w->failed == 0) {
     printf("all %d ranks completed: %" PRId64 " records, consistent\n", (int)w->world, w->records);
     zp_trace_verdict_free(&v);
     return ZP_EXIT_GOOD;
   }
+  const int32_t gone = stalled < 0 ? count_gone(w, &first) : 0;
   if (v.causes > 0) zp_trace_sentence(&v.cause[0], text, sizeof text);
   else if (err.status != 0) snprintf(text, sizeof text, "%.2000s", err.text);
-  else if (w->files == 0) snprintf(text, sizeof text, "there are no traces in %.1000s", o->dir);
+  else if (gone > 0)
+    snprintf(text, sizeof text, "rank %d%s ended without an end mark: killed, or not closed",
+             (int)first, gone > 1 ? " and others" : "");
   else if (v.findings > 0) snprintf(text, sizeof text, "%s", v.finding[0].text);
   else snprintf(text, sizeof text, "the traces are consistent so far");
   if (stalled >= 0)

@@ -102,7 +102,7 @@ static void report_ahead(judge *j, const gap *a, int64_t record, int64_t more, c
       "enters it at its %s",
       zp_trace_ranks(early, n_early, who), n_early > 1 ? "" : "s", more, more > 1 ? "s" : "",
       zp_trace_ranks(late, n_late, most), killed ? "had not entered" : "never enter", where,
-      killed ? " when all were killed" : "", (int)a->first, zp_trace_at_text(a->at, at));
+      killed ? " when their traces stopped" : "", (int)a->first, zp_trace_at_text(a->at, at));
   zp_trace_set_ranks(j, early, n_early);
 }
 

@@ -144,7 +144,7 @@ def states(zeroproof, folder):
     ends(
         watch(zeroproof, target, "--stall", "5000"),
         1,
-        r"^alarm: (?!no progress).*no end mark",
+        "^alarm: rank 1 ended without an end mark: killed, or not closed$",
         "a_job_whose_processes_are_gone_is_an_alarm_at_once",
     )
 
