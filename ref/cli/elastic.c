@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,20 +275,36 @@ static char **launch_argv(const elastic *e, const zp_elastic_size *size, int64_t
   return v;
 }
 
+/* Opens the log for the job's standard error; *fd -1: there is none. 0, or an exit code after a
+ * message. */
+static int open_log(const elastic *e, int *fd)
+{
+  *fd = *e->log ? open(e->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+  if (*e->log == 0 || *fd >= 0) return 0;
+  fprintf(stderr,
+          "%s: the messages of the job cannot be written to %s: %s; --verbose prints them\n", name,
+          e->log, strerror(errno));
+  return ZP_EXIT_ENVIRONMENT;
+}
+
 static int run_attempt(elastic *e, const zp_elastic_size *size, int64_t step, const char *folder,
                        zp_attempt *out)
 {
   numbers n;
+  int log;
   const int64_t ranks = (int64_t)size->pp * size->dp;
+  if (open_log(e, &log) != 0) return ZP_EXIT_ENVIRONMENT;
   if (zp_hosts_write(&e->hosts, ranks, e->hosts_file, sizeof e->hosts_file) != 0) {
     fprintf(stderr, "%s: cannot write %s: %s\n", name, e->hosts_file, strerror(errno));
+    if (log >= 0) close(log);
     return ZP_EXIT_ENVIRONMENT;
   }
   char **argv = launch_argv(e, size, e->steps - step, folder, &n);
-  const zp_attempt_args args = {argv, e->engine, e->mark, e->log, e->stall_s};
+  const zp_attempt_args args = {argv, e->engine, e->mark, log, e->stall_s};
   const int failed = argv == NULL || zp_attempt_run(&args, out) != 0;
   if (failed) fprintf(stderr, "%s: cannot start a process: %s\n", name, strerror(errno));
   if (*e->hosts_file) unlink(e->hosts_file);
+  if (log >= 0) close(log);
   free(argv);
   return failed ? ZP_EXIT_ENVIRONMENT : 0;
 }
@@ -454,19 +471,13 @@ static int supervise(elastic *e)
   }
 }
 
-/* The log beside the folder of --save: "ck/" has "ck.log". It must be writable now. */
-static int open_log(elastic *e)
+/* The log beside the folder of --save: "ck/" has "ck.log". */
+static void name_log(elastic *e)
 {
   size_t n = strlen(e->train.save);
-  if (e->verbose) return 0;
+  if (e->verbose) return;
   while (n > 1 && e->train.save[n - 1] == '/') n--;
   snprintf(e->log, sizeof e->log, "%.*s.log", (int)(n < 4000 ? n : 4000), e->train.save);
-  FILE *file = fopen(e->log, "ae");
-  if (file != NULL && fclose(file) == 0) return 0;
-  fprintf(stderr,
-          "%s: the messages of the jobs cannot be written to %s: %s; --verbose prints them\n", name,
-          e->log, strerror(errno));
-  return ZP_EXIT_ENVIRONMENT;
 }
 
 /* The mark by which processes of this supervisor's jobs are found. */
@@ -494,8 +505,8 @@ static int run(elastic *e)
     fprintf(stderr, "%s: this program was built without MPI; build it with Open MPI\n", name);
     return ZP_EXIT_ENVIRONMENT;
   }
-  code = open_log(e);
-  return code != 0 ? code : supervise(e);
+  name_log(e);
+  return supervise(e);
 }
 
 int zp_cmd_elastic(int argc, char **argv, const zp_backend *engine)

@@ -56,7 +56,7 @@ typedef struct zp_attempt_args {
   char **argv; /* of `zeroproof launch`, NULL-terminated */
   const zp_backend *engine;
   const char *mark; /* value of ZP_ELASTIC_VARIABLE in the job's processes */
-  const char *log;  /* the job's standard error is appended to it; "": it is this process's */
+  int log;          /* the job's standard error; -1: that of this process */
   double stall_s;   /* 0: no limit */
 } zp_attempt_args;
 

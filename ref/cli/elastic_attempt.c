@@ -38,11 +38,7 @@ static void become_launch(const zp_attempt_args *args, int out, int report, cons
   int argc = 0;
   while (args->argv[argc] != NULL) argc++;
   sigprocmask(SIG_SETMASK, mask, NULL);
-  if (*args->log) {
-    const int log = open(args->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (log < 0 || dup2(log, STDERR_FILENO) < 0) _exit(ZP_EXIT_ENVIRONMENT);
-    close(log);
-  }
+  if (args->log >= 0 && dup2(args->log, STDERR_FILENO) < 0) _exit(ZP_EXIT_ENVIRONMENT);
   if (dup2(out, STDOUT_FILENO) < 0 || setenv(ZP_ELASTIC_VARIABLE, args->mark, 1) != 0)
     _exit(ZP_EXIT_ENVIRONMENT);
   close(out);

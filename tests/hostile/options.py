@@ -80,7 +80,9 @@ class Kind:
                 if command == "check":
                     words = [*words, "--adapter", ADAPTERS[0]]
                 item = {"argv": ["{zeroproof}", command, *words], "files": files(self.case)}
-                item.update(stdin=b"" if command == "adapter" else self.case, writes=["out"])
+                item.update(
+                    stdin=b"" if command == "adapter" else self.case, writes=["out", "out.log"]
+                )
                 yield " ".join(item["argv"][1:4]), item, (0,)
 
     def make(self, dice):
@@ -107,6 +109,8 @@ class Kind:
             "work": True,
             "writes": writes + (["out"] if command in ("trace", "elastic") else []),
         }
+        if command == "elastic":  # the log beside the folder of --save
+            item["writes"] += [word + ".log" for word in words]
         # after an option with a value, --json is that value
         valued = {flag for flag, what in self.listed[command] if what}
         item["json"] = any(
