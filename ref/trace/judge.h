@@ -33,12 +33,14 @@ typedef struct zp_trace_heap {
 
 /* The i-th operation of a group. */
 typedef struct inst {
-  zp_trace_sig sig, odd; /* of the first member; of the first member that differs from it */
-  zp_trace_at at, odd_at;
+  zp_trace_sig sig; /* of the first member */
+  zp_trace_at at;
   int32_t entered;  /* members that have entered it, without absent ones */
   int32_t first, n; /* the first rank that entered sig; how many did */
-  int32_t odd_first, n_odd;
-  int32_t awaited; /* all present members at lower places have entered it; -1: not searched yet */
+  int32_t awaited;  /* all present members at lower places have entered it; -1: not searched yet */
+  int32_t odd_first, n_odd; /* the same of another signature, which differs from sig */
+  zp_trace_at odd_at;
+  zp_trace_sig odd;
 } inst;
 
 /* A send that is matched with a receive whose source was only assumed. */
@@ -50,37 +52,38 @@ typedef struct ahead {
 /* A communicator. Sends from place `from` of a communicator to place `to` form a group of their
  * own, a pair, with places 0 (sender) and 1 (receiver). */
 typedef struct group {
-  char *key;                       /* NULL: of a pair */
+  /* What each operation uses, together: a run has many groups. */
+  inst *ring;           /* operations base … base + count - 1, at [i % cap] */
+  int64_t base;         /* the first one that is not complete */
+  int32_t count, cap;   /* of ring */
+  int64_t *pos;         /* [size] operations entered */
+  int32_t *rank;        /* [size] -1: unknown */
+  int32_t *last_wait;   /* [size] 1 + the last of the rank's waits here; 0: none */
+  uint8_t *absent;      /* [size] no rank waits for it any more */
+  struct group *parent; /* of a pair */
+  zp_trace_set present; /* of places: those with a rank that are not absent */
+  int32_t size, absents;
+  int32_t unknown; /* places without a rank that are not absent */
+  int32_t gones;
+  int32_t senders;   /* of a pair: live waits of its place 0 */
+  int32_t candidate; /* the judge may assume a receiver, or it waits for one in `parked` */
+  int32_t stirred;   /* it is in judge.stirred */
+  int32_t reported;  /* a mismatch in it was reported */
+  int64_t searched;  /* the operations before it may have been searched for a member to wait for */
+  char *key;         /* NULL: of a pair */
   const zp_trace_reader *named_by; /* the first trace that joins it; its number for the group */
   int32_t id;
-  struct group *parent;
   int32_t from, to;
-  int32_t size, absents;
-  int32_t unknown;    /* places without a rank that are not absent */
-  int32_t count, cap; /* of ring */
-  int32_t reported;   /* a mismatch in it was reported */
-  int32_t named;      /* a trace lists all members */
-  int32_t candidate;  /* the judge may assume a receiver, or it waits for one in `parked` */
-  int32_t senders;    /* of a pair: live waits of its place 0 */
-  int32_t stirred;    /* it is in judge.stirred */
-  int32_t gones;
+  int32_t named; /* a trace lists all members */
   int32_t ahead_first, aheads, ahead_cap;
-  int64_t *pos;          /* [size] operations entered */
-  int32_t *rank;         /* [size] -1: unknown */
-  int32_t *last_wait;    /* [size] 1 + the last of the rank's waits here; 0: none */
-  uint8_t *absent;       /* [size] no rank waits for it any more */
-  zp_trace_set present;  /* of places: those with a rank that are not absent */
   int32_t *gone;         /* [gones] present places whose ranks enter no more operations */
   int32_t *queue;        /* [size] 1 + the rank's any_queue of this group; 0: none; NULL: all 0 */
   struct group **orphan; /* [size] pairs with that place, linked by next_orphan, until it has a
                             rank; NULL: none */
   struct group *next_orphan;
-  inst *ring;       /* operations base … base + count - 1, at [i % cap] */
-  int64_t base;     /* the first one that is not complete */
-  int64_t searched; /* the operations before it may have been searched for a member to wait for */
-  int64_t index;    /* its index in judge.all */
-  int64_t agreed;   /* operations of which all members have the same result */
-  ahead *ahead;     /* from ahead_first to aheads - 1 */
+  int64_t index;  /* its index in judge.all */
+  int64_t agreed; /* operations of which all members have the same result */
+  ahead *ahead;   /* from ahead_first to aheads - 1 */
 } group;
 
 typedef struct member { /* the group and place that a file's group or definition refers to */
@@ -133,16 +136,23 @@ typedef struct membership {
 } membership;
 
 typedef struct player {
-  zp_trace_reader reader;
-  member *group;       /* [groups] by the file's number */
-  member *link;        /* [links] of definitions */
-  zp_trace_def *known; /* [links] the definitions themselves */
-  wait *wait;          /* [waits_cap], of which `waits` are live, in a list */
-  int32_t waits, waits_cap, last_wait;
+  /* What each operation uses, together, and the reader's part of it next to it. */
+  wait *wait;   /* [waits_cap], of which `waits` are live, in a list */
+  member *link; /* [links] of definitions */
+  /* Its last operations, as links, and steps. Number i of past_n is at
+   * [i & (past_cap - 1)]. */
+  int32_t *past;
+  int64_t past_n, past_cap;
+  int32_t waits, last_wait;
   int32_t edge; /* the wait that leads to the rank for which it waits: the first one that a known
                    rank can end. No rank ends those before it. -1: none */
-  uint32_t seq; /* the number of waits that it began */
   int32_t unused_wait; /* 1 + the first of those not in use, linked by `later`; 0: none */
+  uint32_t seq;        /* the number of waits that it began */
+  int32_t in_call, blocked, waits_cap;
+  int64_t step; /* -1 before the first one */
+  zp_trace_reader reader;
+  member *group;       /* [groups] by the file's number */
+  zp_trace_def *known; /* [links] the definitions themselves */
   void *detached;      /* a tree of asynchronous operations for which it stopped waiting */
   any *any;            /* [anys] by record, of which any_open have no known source */
   int32_t anys, any_cap, any_open;
@@ -153,13 +163,9 @@ typedef struct player {
   int32_t groups, links, links_cap;
   membership *joined; /* [joined_n] its places in groups, until it is gone */
   int32_t joined_n, joined_cap;
-  int32_t in_call, blocked, behind, next;
-  int32_t gone;              /* its trace has ended, and it waits for nothing */
-  int64_t step, joins, mark; /* step: -1 before the first one */
-  /* Its last operations, as links, and steps. Number i of past_n is at
-   * [i & (past_cap - 1)]. */
-  int32_t *past;
-  int64_t past_n, past_cap;
+  int32_t behind, next;
+  int32_t gone; /* its trace has ended, and it waits for nothing */
+  int64_t joins, mark;
 } player;
 
 typedef struct slot {   /* in the table of groups */

@@ -137,26 +137,28 @@ typedef struct zp_trace_exit {
 } zp_trace_exit;
 
 typedef struct zp_trace_reader {
-  zp_trace_failure *failure;
-  const char *dir;
-  int32_t rank, world;  /* world 0: unknown */
-  const char *path;     /* of the file, if it is not in dir; borrowed */
-  const uint8_t *image; /* the trace, if it is in memory; borrowed */
-  uint8_t *buffer;
-  int32_t at, have;
-  int64_t offset, records, ns, bytes; /* bytes: of the file */
+  /* What each item uses is in one line of the cache: a run has many readers. */
   zp_trace_state state;
-  zp_trace_def *def, inline_op;
-  int32_t defs;
+  int32_t at, have, defs;
+  uint8_t *buffer;
+  zp_trace_def *def;
+  int64_t records;
+  const zp_trace_def *last; /* of the last operation; NULL before the first one */
+  zp_trace_failure *failure;
+  int32_t rank, world; /* world 0: unknown */
+  const char *dir;
+  const char *path;          /* of the file, if it is not in dir; borrowed */
+  const uint8_t *image;      /* the trace, if it is in memory; borrowed */
+  int64_t offset, ns, bytes; /* bytes: of the file */
+  zp_trace_def inline_op;
   zp_trace_run *run;
   int32_t runs_cap;
   int32_t site;                         /* of the next operation without a definition */
   zp_trace_texts phases, sites, labels; /* labels: by the number of their group */
   zp_trace_texts keys;                  /* of groups, for the caller */
   zp_trace_texts tensors;
-  const zp_trace_def *last; /* of the last operation; NULL before the first one */
-  zp_trace_value value;     /* of the last extension */
-  int wants_values;         /* set by the caller: fingerprints are returned, not skipped */
+  zp_trace_value value; /* of the last extension */
+  int wants_values;     /* set by the caller: fingerprints are returned, not skipped */
   char *text;
   int64_t text_n, text_cap;
   zp_trace_exit exit;
