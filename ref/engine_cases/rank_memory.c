@@ -96,7 +96,6 @@ void zp_rank_memory_close(zp_rank_job *r)
   for (int32_t k = 0; k < m->streams; k++) d->close_stream(d->ctx, m->stream[k]);
   for (int64_t i = 0; i < m->n_owned; i++) d->release(d->ctx, m->owned[i].on_host, m->owned[i].at);
   free(m->owned);
-  zp_rank_messages_close(r);
 }
 
 void *zp_rank_made(const zp_rank_job *r, int32_t j, int64_t mb)

@@ -98,7 +98,10 @@ int zp_rank_open_reference(zp_rank_job *r);
 /* Makes the simulation anew, at the end of so many steps. */
 int zp_rank_return_to(zp_rank_job *r, int64_t steps);
 
-/* ---- The engine (rank_run.c, rank_checkpoints.c) --------------------------------------------- */
+/* ---- The engine (rank_create.c, rank_checkpoints.c) ------------------------------------------ */
+
+/* Which options it has, and which wrong call is made. */
+void zp_rank_choose(zp_rank_job *r);
 
 /* Makes r->e. 0, or a status with its error in r->err. */
 int zp_rank_create(zp_rank_job *r, const zp_hyper *hyper);
