@@ -141,10 +141,12 @@ static int find_shift(const calls *mine, const calls *theirs, shift *s)
   return 0;
 }
 
-static void compare(judge *j, reference *r, const calls *mine)
+static void compare(judge *j, reference **of, const calls *mine)
 {
   shift s;
-  if (r->own == NULL) {
+  reference *r = *of;
+  if (r == NULL) {
+    *of = r = zp_trace_grow(&j->failure, NULL, 0, 1, sizeof *r);
     r->own = zp_trace_grow(&j->failure, NULL, 0, (size_t)mine->n, sizeof *r->own);
     memcpy(r->own, mine->at, (size_t)mine->n * sizeof *r->own);
     r->calls = *mine;
@@ -239,7 +241,7 @@ void zp_trace_report_shifted(judge *j)
   if (j->verdict->errors > 0 || j->groups == 0) return;
   const size_t groups = (size_t)j->groups;
   int32_t *entered = zp_trace_grow(&j->failure, NULL, 0, groups, sizeof *entered);
-  reference *all = zp_trace_grow(&j->failure, NULL, 0, groups, sizeof *all);
+  reference **all = zp_trace_grow(&j->failure, NULL, 0, groups, sizeof(reference *));
   call *list = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->past_most, sizeof *list);
   for (int32_t r = 0; r < j->world; r++) {
     const int64_t n = list_calls(&j->p[r], entered, list);
@@ -250,9 +252,12 @@ void zp_trace_report_shifted(judge *j)
     }
   }
   for (int64_t i = 0; i < j->groups; i++) {
-    if (all[i].shifted > 0) report(j, j->all[i], &all[i]);
-    free(all[i].own);
-    free(all[i].rank);
+    reference *r = all[i];
+    if (r == NULL) continue;
+    if (r->shifted > 0) report(j, j->all[i], r);
+    free(r->own);
+    free(r->rank);
+    free(r);
   }
   free(all);
   free(entered);

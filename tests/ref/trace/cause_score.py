@@ -195,6 +195,9 @@ class Score:
              n["equal ambiguous named"]),
             ("arguments fit, lines and steps are shifted", n["equal fits"],
              "the first one is named in a warning", n["equal hints"]),
+            ("of the kinds in the last three rows", n["equal invisible"] + n["equal unexplained"],
+             "not judged: the traces show too little, or no single edit explains them",
+             n["equal invisible"] + n["equal unexplained"]),
         ]  # fmt: skip
         print("| programs | number | verdict | number |\n|---|---|---|---|")
         for row in rows:
