@@ -275,7 +275,7 @@ static char **launch_argv(const elastic *e, const zp_elastic_size *size, int64_t
   return v;
 }
 
-/* Opens the log for the job's standard error; *fd -1: no log is kept. 0, or an exit code after a
+/* Opens the log for the job's standard error; *fd -1: it goes to that of this process. 0, or an exit code after a
  * message. */
 static int open_log(const elastic *e, int *fd)
 {
