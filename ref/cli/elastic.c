@@ -275,8 +275,8 @@ static char **launch_argv(const elastic *e, const zp_elastic_size *size, int64_t
   return v;
 }
 
-/* Opens the log for the job's standard error; *fd -1: it goes to that of this process. 0, or an exit code after a
- * message. */
+/* Opens the log for the job's standard error; *fd -1: it goes to that of this process. 0, or an
+ * exit code after a message. */
 static int open_log(const elastic *e, int *fd)
 {
   *fd = *e->log ? open(e->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
