@@ -19,3 +19,12 @@ $(API_CUDA_TSAN_COMMAND): $(patsubst %.c,$(BUILD)/tsan/%.o,$(API_CUDA_SRC) $(API
 	$(call link,$(TSAN_CC),-fsanitize=thread -pthread $(LIBS) $(MPI_LIBS))
 
 simdev-command: $(API_CUDA_COMMAND) $(API_CUDA_TSAN_COMMAND)
+
+# Ranks whose engine ended with an error leave their memory to the end of the process.
+.PHONY: fuzz-api-cuda
+fuzz-api-cuda: ## long random calls of the CUDA engine: SECONDS=600 in each build (SEED=...)
+fuzz-api-cuda: simdev-command
+	@$(MAKE) --no-print-directory SAN=1 BUILD=build-san build-san/zeroproof-api-cuda
+	@seed=$(or $(SEED),$$(date +%s)); export ASAN_OPTIONS=detect_leaks=0; \
+	for program in $(API_CUDA_COMMAND) $(API_CUDA_TSAN_COMMAND) build-san/zeroproof-api-cuda; do \
+	  $$program fuzz --seconds $(SECONDS) --seed $$seed || exit; done

@@ -110,6 +110,14 @@ Test(kernels_sums, a_part_in_limbs_is_carried_and_added)
   }
 }
 
+/* A launch copies as many bytes as the kernel's parameters have: more than its caller passes would
+ * be read beyond them. */
+Test(kernels_sums, parameters_of_limbs_have_the_size_that_the_launch_copies)
+{
+  const simdev_kernel *k = zp_kernel_add_exact;
+  cr_assert_eq(k->params_bytes, sizeof(zp_add_exact_params));
+}
+
 /* spec: SUM-6, RED-5 */
 Test(kernels_sums, sums_that_leave_a_rank_are_carried)
 {
