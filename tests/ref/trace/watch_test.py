@@ -198,8 +198,14 @@ def refuses(zeroproof, folder):
         return subprocess.run([zeroproof, *words], capture_output=True, text=True, check=False)
 
     for words, why in (
-        (("watch", folder, "--json"), "--json is an option of trace check, view, dump, not of tra"),
-        (("watch", "--format", "json", folder), "--format is an option of trace check, not of tr"),
+        (
+            ("watch", folder, "--once", "--json"),
+            "--json is an option of trace check, view, dump, not of tra",
+        ),
+        (
+            ("watch", "--once", "--format", "json", folder),
+            "--format is an option of trace check, not of tr",
+        ),
         (("--out", "x", "check", folder), "--out is an option of trace view, not of trace check"),
         (("dump", "--attempt=1", folder), "--attempt is an option of trace check, view, watch, n"),
         (("check", "--values", folder), "--values is an option of the recorder"),
