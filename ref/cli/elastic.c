@@ -28,6 +28,8 @@ enum { KEY_HOSTS = 0x1380, KEY_AGENT, KEY_END, KEY_VERBOSE };
 enum { RESTARTS = 100, FUTILE = 5, STALL_S = 600, ADDED = 28, LOCKS_S = 120 };
 static const char *const name = "zeroproof elastic";
 
+enum { LOSS = 2304, HOW = LOSS + 256 };
+
 typedef struct elastic {
   zp_hosts hosts;
   int64_t slots;     /* of this host, 0 until given */
@@ -46,7 +48,9 @@ typedef struct elastic {
   zp_elastic_size *size;
   int64_t n_sizes;
   char mark[40], hosts_file[4096];
-  char log[4096]; /* where the jobs' standard error is appended; "": to that of this process */
+  char log[4096];  /* where the jobs' standard error is appended; "": to that of this process */
+  char loss[LOSS]; /* the cause of the loss of attempt `lost`, until a line has it; "": none */
+  int64_t lost;
 } elastic;
 
 static const struct argp_option options[] = {
@@ -314,8 +318,6 @@ static const char *plural(int64_t n)
   return n == 1 ? "" : "s";
 }
 
-enum { LOSS = 2304, HOW = LOSS + 256 };
-
 /* What the attempt lost, or why it failed, in one line. */
 static void describe_loss(const zp_attempt *a, char text[LOSS])
 {
@@ -357,10 +359,11 @@ static int is_over(const zp_attempt *a, int64_t attempt, int *code, char how[HOW
   return 1;
 }
 
-/* Ends with the line that says how it ended, and where training stands. folder: of the last
- * checkpoint, or NULL. */
+/* Ends with the line that says how it ended, and where training stands, after one with the cause of
+ * a loss that no line has. folder: of the last checkpoint, or NULL. */
 static int conclude(const elastic *e, int code, int64_t step, const char *folder, const char *how)
 {
+  if (*e->loss) fprintf(stderr, "%s: attempt %lld: %s\n", name, (long long)e->lost, e->loss);
   fprintf(stderr, "%s: %s; ", name, how);
   if (folder != NULL) fprintf(stderr, "the last checkpoint is of step %lld", (long long)step);
   else fputs("there is no checkpoint", stderr);
@@ -369,8 +372,8 @@ static int conclude(const elastic *e, int code, int64_t step, const char *folder
   return code;
 }
 
-static void announce(const elastic *e, int64_t attempt, const zp_elastic_size *size, int64_t step,
-                     const char *folder, const char *loss)
+static void announce(elastic *e, int64_t attempt, const zp_elastic_size *size, int64_t step,
+                     const char *folder)
 {
   const int64_t ranks = (int64_t)size->pp * size->dp;
   int32_t hosts;
@@ -382,9 +385,10 @@ static void announce(const elastic *e, int64_t attempt, const zp_elastic_size *s
   if (e->hosts.file != NULL) fprintf(stderr, " of %d host%s", (int)hosts, plural(hosts));
   fprintf(stderr, ", from step %lld%s%s", (long long)step,
           folder != NULL ? " in " : ", without a checkpoint", folder != NULL ? folder : "");
-  if (*loss) fprintf(stderr, "; attempt %lld: %s", (long long)(attempt - 1), loss);
-  if (*loss && *e->log) fprintf(stderr, " (all messages: %s)", e->log);
+  if (*e->loss) fprintf(stderr, "; attempt %lld: %s", (long long)e->lost, e->loss);
+  if (*e->loss && *e->log) fprintf(stderr, " (all messages: %s)", e->log);
   fputs("\n", stderr);
+  *e->loss = 0;
 }
 
 /* Waits until no process holds a lock of the checkpoint: one on a host that does not answer may
@@ -424,10 +428,9 @@ static int clear(elastic *e, const zp_attempt *a)
 
 /* Gives up. */
 static int give_up(const elastic *e, int64_t attempt, int64_t futile, int64_t step,
-                   const char *folder, const char *loss)
+                   const char *folder)
 {
   char how[HOW];
-  fprintf(stderr, "%s: attempt %lld: %s\n", name, (long long)attempt, loss);
   if (futile >= e->futile)
     snprintf(how, sizeof how, "gave up: the last %lld attempts published no checkpoint (--futile)",
              (long long)futile);
@@ -439,14 +442,15 @@ static int give_up(const elastic *e, int64_t attempt, int64_t futile, int64_t st
 
 static int supervise(elastic *e)
 {
-  char loss[LOSS] = "", how[HOW];
+  char how[HOW];
   int64_t futile = 0;
   for (int64_t attempt = 1;; attempt++) {
-    const char *folder;
+    const char *folder, *now;
     zp_attempt a;
     int64_t step, after;
+    int end;
     int code = find_checkpoint(e, &step, &folder);
-    if (code != 0) return code;
+    if (code != 0) return code; /* of the first attempt: others have found theirs */
     if (step >= e->steps) {
       snprintf(how, sizeof how, "nothing to do: all %lld steps are trained", (long long)e->steps);
       return conclude(e, ZP_EXIT_GOOD, step, folder, how);
@@ -457,17 +461,18 @@ static int supervise(elastic *e)
                plural(attempt - 1));
       return conclude(e, ZP_EXIT_ENVIRONMENT, step, folder, how);
     }
-    announce(e, attempt, size, step, folder, loss);
+    announce(e, attempt, size, step, folder);
     code = run_attempt(e, size, step, folder, &a);
-    if (code == 0) code = clear(e, &a);
-    if (code != 0) return code;
-    code = find_checkpoint(e, &after, &folder);
-    if (code != 0) return code;
-    if (is_over(&a, attempt, &code, how)) return conclude(e, code, after, folder, how);
-    describe_loss(&a, loss);
+    if (code != 0) return conclude(e, code, step, folder, "no attempt could be made");
+    code = clear(e, &a);
+    if (code == 0) code = find_checkpoint(e, &after, &now);
+    if (code == 0 && is_over(&a, attempt, &end, how)) return conclude(e, end, after, now, how);
+    describe_loss(&a, e->loss);
+    e->lost = attempt;
+    if (code != 0) return conclude(e, code, step, folder, "gave up");
     futile = after > step ? 0 : futile + 1;
     if (futile >= e->futile || attempt > e->restarts)
-      return give_up(e, attempt, futile, after, folder, loss);
+      return give_up(e, attempt, futile, after, now);
   }
 }
 

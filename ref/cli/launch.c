@@ -104,13 +104,27 @@ static int has(const struct argp_option *o, const char *word, size_t n)
   return 0;
 }
 
+/* Is the word after this one the value of an option? */
+static int takes_next(const struct argp_option *o, const char *word)
+{
+  for (; o->name != NULL || o->key != 0 || o->doc != NULL; o++) {
+    if (o->arg == NULL || (o->flags & OPTION_ARG_OPTIONAL)) continue;
+    if (o->name != NULL && strncmp(word, "--", 2) == 0 && strcmp(word + 2, o->name) == 0) return 1;
+    if (word[0] == '-' && word[1] == o->key && word[2] == 0) return 1;
+  }
+  return 0;
+}
+
 void zp_launch_train_options(const struct argp_option *own, int argc, char **argv)
 {
   const char *const name = argv[0];
-  for (int i = 1; i < argc && strcmp(argv[i], "train") != 0; i++) {
+  for (int i = 1; i < argc; i++) {
+    if (argv[i][0] != '-' || argv[i][1] == 0 || strcmp(argv[i], "--") == 0)
+      return; /* the sub-command */
     const char *word = argv[i] + 2;
     const size_t n = strcspn(word, "=");
-    if (strncmp(argv[i], "--", 2) != 0 || n == 0 || has(own, word, n)) continue;
+    i += takes_next(own, argv[i]);
+    if (word[-1] != '-' || n == 0 || has(own, word, n)) continue;
     int of_train = has(zp_train_argp.options, word, n);
     for (const struct argp_child *c = zp_train_argp.children; c->argp != NULL; c++)
       of_train |= has(c->argp->options, word, n);
@@ -187,10 +201,15 @@ static size_t put_hosts(launch_args *l, char **v)
     v[n++] = "orte_launch_agent";
     v[n++] = l->daemon;
   }
-  if (l->agent == NULL) return n;
-  v[n++] = "--mca";
-  v[n++] = "plm_rsh_agent";
-  v[n++] = (char *)(uintptr_t)l->agent;
+  if (l->agent != NULL) {
+    v[n++] = "--mca";
+    v[n++] = "plm_rsh_agent";
+    v[n++] = (char *)(uintptr_t)l->agent;
+  }
+  if (l->words == NULL) { /* as `places` says, whatever the environment does */
+    v[n++] = "--map-by";
+    v[n++] = "slot";
+  }
   return n;
 }
 

@@ -70,12 +70,12 @@ first a_gathered_value_is_compared_with_the_inputs gather "^result of all_gather
 differs: rank 2 holds another value than 2 ranks \(0, 1\), which hold what was passed in$"
 first a_changed_input_is_named input "^result of all_gather of 13 fp32 .* differs: the \
 results agree, but are not what was passed in: an input changed after the operation was entered"
-first a_changed_send_is_named sent "^result of send 20 fp32 to group rank 1 \(number 0 from group \
-rank 0 to 1 of group 'default_pg'\), .*torch_values.py:[0-9]+.* differs: rank 1 received another \
+first a_changed_send_is_named sent "^result of send of 20 fp32 to group rank 1 \(number 0 from \
+group rank 0 to 1 in 'default_pg'\), .*torch_values.py:[0-9]+.* differs: rank 1 received another \
 value than rank 0 sent: the tensor changed after the send was entered"
 json a_send_and_its_receive_are_named '[.findings[] | select(.kind == "value")] |
   length == 1 and .[0].ranks == [0, 1]' trace check "$tmp/run/sent" --json
-first changed_parts_are_reported dealt "^result of all_to_all 3 fp32 .* differs: the results \
+first changed_parts_are_reported dealt "^result of all_to_all of 3 fp32 .* differs: the results \
 together are not what was passed in: an input changed after the operation was entered"
 json a_finding_has_its_kind_and_rank '[.findings[] | select(.kind == "value")] |
   length == 1 and .[0].rank == 1 and .[0].ranks == [1] and .[0].level == "error"' \

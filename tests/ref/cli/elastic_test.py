@@ -106,7 +106,12 @@ def shrinks(c):
     )
     c.law(
         "standard_error_has_a_line_for_each_attempt",
-        len(run.err) == 5 and all(f"attempt {i + 1}: " in run.err[i] for i in range(3)),
+        len(run.err) == 6 and all(f"attempt {i + 1}: " in run.err[i] for i in range(3)),
+        run,
+    )
+    c.law(
+        "the_last_loss_has_a_line_too",
+        run.err[4].startswith("zeroproof elastic: attempt 3: rank "),
         run,
     )
     log = Path(c.tmp, "ck.log")
@@ -230,6 +235,15 @@ def refuses(c):
             why = f"{word.split('=')[0]} is an option of train: write it after the word train"
             good = r.returncode == 2 and why in r.stderr
             c.law(f"{word}_before_train_is_refused_by_{command[0]}", good)
+    r = c.plain(["launch", "-n", "2", "plan", "--pp", "2"])
+    c.law("options_after_another_command_are_its_own", "'plan' does not run as" in r.stderr)
+    log = Path(c.tmp, "new.log")
+    log.mkdir()
+    r = c.plain(["elastic", "--slots", "2", *c.train, *save])
+    last = "zeroproof elastic: no attempt could be made; there is no checkpoint"
+    good = r.returncode == 3 and last in r.stderr.splitlines()[-1] and str(log) in r.stderr
+    c.law("a_log_that_cannot_be_written_is_named", good)
+    log.rmdir()
     r = c.plain(["elastic", *c.train, *save])
     c.law("no_slots_is_refused", r.returncode == 2 and "--slots N" in r.stderr)
     hosts = Path(c.tmp, "hosts")

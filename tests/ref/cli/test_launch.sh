@@ -45,13 +45,15 @@ expect 2 'name them with --hosts FILE' an_agent_without_hosts_is_refused \
   launch -n 2 --agent ssh train
 # Ranks that never report: their hosts are those on which mpirun places ranks, if the file says it.
 mkdir "$tmp/bin"
-printf '#!/bin/sh\nexit 137\n' >"$tmp/bin/mpirun"
+printf '#!/bin/sh\necho "$@" >"%s"\nexit 137\n' "$tmp/words" >"$tmp/bin/mpirun"
 chmod +x "$tmp/bin/mpirun"
 printf 'host-a slots=2\nhost-b slots=2\n' >"$tmp/hosts"
 printf 'host-a max_slots=2\nhost-b slots=2\n' >"$tmp/other.hosts"
 path=$PATH PATH=$tmp/bin:$PATH
 expect 3 'ranks 0, 1 on host-a, rank 2 on host-b: no answer' hosts_of_ranks_that_never_report \
   launch -n 3 --hosts "$tmp/hosts" train
+grep -q -e '--map-by slot' "$tmp/words"
+verdict $? mpirun_places_ranks_as_the_file_says "$(cat "$tmp/words")"
 expect 3 'ranks 0, 1, 2 on an unknown host: no answer' unknown_hosts_of_ranks_that_never_report \
   launch -n 3 --hosts "$tmp/other.hosts" train
 PATH=$path
