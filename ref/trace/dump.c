@@ -2,7 +2,6 @@
  * does not grow with the records of a trace. */
 #define _GNU_SOURCE
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "flight.h"
@@ -125,8 +124,8 @@ static void print(dumper *d, const line *l)
 
 /* ---- Traces ---------------------------------------------------------------------------------- */
 
-/* "0-3, 8": the members, or of many the first runs. */
-static void members_text(const zp_trace_item *item, char *text, size_t cap)
+/* "0-3, 8": the members in the order of their group ranks, or of many the first runs. */
+static void members_text(const zp_trace_item *item, const char *dash, char *text, size_t cap)
 {
   size_t n = 0;
   text[0] = 0;
@@ -140,24 +139,11 @@ static void members_text(const zp_trace_item *item, char *text, size_t cap)
     }
     if (run->length == 1) n += (size_t)snprintf(text + n, cap - n, "%s%d", comma, run->first);
     else if (run->stride == 1)
-      n += (size_t)snprintf(text + n, cap - n, "%s%d-%d", comma, run->first, last);
+      n += (size_t)snprintf(text + n, cap - n, "%s%d%s%d", comma, run->first, dash, last);
     else
-      n += (size_t)snprintf(text + n, cap - n, "%s%d-%d by %d", comma, run->first, last,
+      n += (size_t)snprintf(text + n, cap - n, "%s%d%s%d by %d", comma, run->first, dash, last,
                             run->stride);
   }
-}
-
-/* " {0–3, 8}": in the order of their group ranks. */
-static void print_members(dumper *d, const zp_trace_item *item)
-{
-  char text[ZP_TRACE_RUNS];
-  int32_t *rank = zp_trace_grow(d->reader.failure, NULL, 0, (size_t)item->size, sizeof *rank);
-  int32_t n = 0;
-  for (int32_t i = 0; i < item->runs; i++)
-    for (int32_t k = 0; k < item->run[i].length; k++)
-      rank[n++] = item->run[i].first + k * item->run[i].stride;
-  fprintf(d->out, " {%s}", zp_trace_runs(rank, n, text));
-  free(rank);
 }
 
 /* The names of groups, for the lines of operations. A later definition replaces an earlier one. */
@@ -171,13 +157,14 @@ static void note_group(dumper *d, const zp_trace_item *item)
     string(d, "key", item->name);
     if (item->size > 0) integer(d, "size", item->size);
     if (item->place >= 0) integer(d, "group_rank", item->place);
-    members_text(item, members, sizeof members);
+    members_text(item, "-", members, sizeof members);
     string(d, "members", members);
     end(d);
     return;
   }
   fprintf(d->out, "group %" PRId64 ": '%s'", item->number, item->name);
-  if (item->runs > 0) print_members(d, item);
+  members_text(item, "–", members, sizeof members);
+  if (members[0]) fprintf(d->out, " {%s}", members);
   else if (item->size > 0) fprintf(d->out, ", %d ranks", (int)item->size);
   if (item->place >= 0) fprintf(d->out, ", group rank %d", (int)item->place);
   fputc('\n', d->out);

@@ -80,6 +80,24 @@ json a_trace_is_printed_as_json '.rank == 0 and .world == 2 and .items[0].member
   .items[1] == {item: "step", step: 5} and .items[2].step == 5 and
   .items[3] == {item: "wait", record: 0} and .end == "the rank has completed"' \
   trace dump "$tmp/any.zpt" --json
+# a group of three runs, and one of 16,000 runs of 131,072 members each, which a small file can have
+python3 - "$tmp/some.zpt" "$tmp/many.zpt" <<'X'
+import sys
+
+start = b"ZPTRACE\1\0\200\200\10\1\1\1g"
+runs = b"\7\0\3\0\2\4\6\4\2\12\0\1"
+open(sys.argv[1], "wb").write(start + runs + b"\11")
+runs = b"\200\200\200\350\7\0\200\175" + b"\0\0\200\200\10" * 16000
+open(sys.argv[2], "wb").write(start + runs + b"\11")
+X
+expect 0 "^group 1: 'g' \{0–3, 6–8 by 2, 10\}$" members_are_printed trace dump "$tmp/some.zpt"
+# shellcheck disable=SC3045 # dash has ulimit -v
+(
+  [ "${SAN:-0}" = 1 ] || ulimit -v 2000000 # KiB; a sanitizer reserves more
+  expect 0 "^group 1: 'g' \{(0–0 by 0, ){8}\.\.\.\}$" many_members_take_no_memory \
+    trace dump "$tmp/many.zpt"
+  exit $bad
+) || bad=1
 printf '\377\377\377' >>"$tmp/any.zpt"
 head -c 30 "$tmp/any.zpt" >"$tmp/cut.zpt"
 expect 0 'no end mark: still running, killed, or not closed' a_truncated_trace_is_printed \
