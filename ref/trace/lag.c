@@ -156,6 +156,7 @@ static void report_late(judge *j, const gap *a, const int32_t *rank, int32_t n, 
                        many ? "them" : who, where);
   zp_trace_set_ranks(j, rank, n);
   j->verdict->finding[j->verdict->findings - 1].unfinished =
+      j->flight.world == 0 && /* dumps are made after all ranks have stopped */
       state == ZP_TRACE_STOPPED && j->p[rank[0]].reader.exit.how == ZP_TRACE_NO_EXIT &&
       j->p[a->by].reader.state == ZP_TRACE_STOPPED; /* else it passed the operation without them */
 }

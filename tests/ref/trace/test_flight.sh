@@ -20,6 +20,8 @@ expect 1 "^rank 2 skipped all_reduce of 4 fp32 \(make.py:[0-9]+\) in 'default_pg
 stopped='stopped in its own code after 1 record; '
 expect 1 "^rank 1 ${stopped}ranks 0, 2 wait for it in all_reduce of 4 fp32 \(make.py:[0-9]+\)" \
   a_rank_that_stops_is_named trace check $made/hang
+expect 1 '^[0-9]+ records of 3 ranks: inconsistent, the traces do not match each other' \
+  a_job_with_dumps_does_not_run trace check $made/hang
 expect 1 '^rank 1 entered broadcast of 6 fp32 \(make.py:[0-9]+\).* another count than ranks 0, 2' \
   another_count_is_named trace check $made/count
 lost="the operations in 'default_pg' before sequence number 7 are unknown"
