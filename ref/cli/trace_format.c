@@ -45,27 +45,29 @@ static void put_escaped(const char *text, int property)
   }
 }
 
-/* "train.py:15;loop.py:88" is line 15 of train.py. A hashed name is no file. */
-static void put_position(const char *site)
+/* "train.py:15;loop.py:88" is line 15 of train.py. A hashed name is no file.
+ * Returns whether it printed a position. */
+static int put_position(const char *site)
 {
   char file[256];
   int n = 0, line = 0;
-  if (site == NULL || sscanf(site, "%255[^;]", file) != 1) return;
+  if (site == NULL || sscanf(site, "%255[^;]", file) != 1) return 0;
   char *colon = strrchr(file, ':');
-  if (colon == NULL || sscanf(colon, ":%d%n", &line, &n) != 1 || colon[n] != 0 || line < 1) return;
+  if (colon == NULL || sscanf(colon, ":%d%n", &line, &n) != 1 || colon[n] != 0 || line < 1)
+    return 0;
   *colon = 0;
   fputs(" file=", stdout);
   put_escaped(file, 1);
   printf(",line=%d,", line);
+  return 1;
 }
 
 static void put_annotation(const char *level, const char *site, const char *title, const char *text,
                            const char *more)
 {
   printf("::%s", level);
-  const int known = site != NULL && strchr(site, ':') != NULL;
-  if (known) put_position(site);
-  printf("%stitle=", known ? "" : " ");
+  if (!put_position(site)) putchar(' ');
+  fputs("title=", stdout);
   put_escaped(title, 1);
   fputs("::", stdout);
   put_escaped(text, 0);

@@ -245,6 +245,12 @@ def formats(zeroproof, folder):
     start = "::error file=a%2Cb%3Ac%25.py,line=7,title=zeroproof trace check::step 7: rank 1 "
     verdict(out[0].startswith(start), "annotations_are_at_the_line_of_the_call", out)
     verdict("a,b:c%25.py:7" in out[0], "the_message_is_escaped", out)
+    sites = ("my;dir/train.py:15", "C:train", "d" * 300 + "/train.py:15", "train.py")
+    for number, site in enumerate(sites):
+        record(os.path.join(folder, f"site{number}"), skips=1, site=site, closes=False)
+        out = check(f"site{number}", "github", 1)
+        good = out.startswith("::error title=zeroproof trace check::step 7: rank 1 ")
+        verdict(good, f"a_call_without_a_position:{site[:20]}", out)
     out = check("source", "github", 0)
     verdict("::" not in out and "consistent" in out, "a_good_run_has_no_annotations", out)
     for what, failures in (("hangs", 1), ("source", 0)):
