@@ -34,6 +34,7 @@ enum { STATE = 24 };
 static const char *state_of(const zp_watched *k, char text[STATE])
 {
   if (!k->opened) return "no trace yet";
+  if (k->reader.exit.how == ZP_TRACE_UNKNOWN) return "status unknown";
   if (k->reader.exit.how != ZP_TRACE_NO_EXIT)
     snprintf(text, STATE, "exit status %d", (int)k->reader.exit.status);
   if (k->reader.exit.how != ZP_TRACE_NO_EXIT) return text;

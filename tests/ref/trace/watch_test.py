@@ -133,7 +133,11 @@ def states(zeroproof, folder):
     for rank, state in enumerate(want):
         row = rf"^ +{rank} +[-0-9]+ +0 +0 +[0-9.]+  {state} *$"
         verdict(re.search(row, out, re.MULTILINE), f"rank_{rank}_is_shown_as_{state}", out)
-    held.close(ended=(1, 1, ""))
+    held.close(ended=(4, 0, ""))
+    out = ends(watch(zeroproof, target, "--once"), 0, "3 ended", "a_rank_that_was_ended")
+    verdict(
+        re.search("^ +0 .*  status unknown *$", out, re.MULTILINE), "its_status_is_unknown", out
+    )
     os.remove(os.path.join(target, "rank-3.zpt"))
     record(os.path.join(target, "attempt-1"), ranks=2)
     name = os.path.join(target, "attempt-1", "rank-1.zpt")
