@@ -192,15 +192,15 @@ static error_t take(int key, char *arg, struct argp_state *state)
   }
 }
 
-/* Whether a word is an option whose argument is the next word. */
+/* Whether a word is an option, or the beginning of one, whose argument is the next word. */
 static int takes_next(const char *word)
 {
-  if (word[0] != '-' || word[1] == 0 || strchr(word, '=') != NULL) return 0;
+  const size_t n = strlen(word);
+  if (n < 2 || word[0] != '-' || strcmp(word, "--") == 0 || strchr(word, '=') != NULL) return 0;
   for (size_t i = 0; i < ROWS; i++) {
     const struct argp_option *o = &rows[i].option;
     if (o->arg == NULL || (o->flags & OPTION_ARG_OPTIONAL)) continue;
-    if (word[1] == '-' ? strcmp(word + 2, o->name) == 0 : word[strlen(word) - 1] == o->key)
-      return 1;
+    if (word[1] == '-' ? strncmp(word + 2, o->name, n - 2) == 0 : word[n - 1] == o->key) return 1;
   }
   return 0;
 }

@@ -221,6 +221,9 @@ def refuses(zeroproof, folder):
         done = run("trace", *words)
         name = "_".join(words).replace(folder, "DIR")
         verdict(done.returncode == 2 and why in done.stderr, f"refused:{name}", done)
+    for words in (("--form", "json"), ("--attempt", "0"), ("--format=json",), ("--j",)):
+        done = run("trace", *words, "check", os.path.join(folder, "source"))
+        verdict(done.returncode == 0, f"an_option_may_come_first:{words[0]}", done)
     others = {"check": "--format", "view": "--out", "dump": "--json", "watch": "--stall"}
     for what, option in others.items():
         done = run("trace", what, "--help")
