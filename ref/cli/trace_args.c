@@ -138,8 +138,7 @@ static void check_name(const zp_trace_args *a, struct argp_state *state)
 {
   struct stat about;
   if (a->what < 0)
-    argp_error(state, "say what to do with what: check DIR, view DIR --out FILE, dump FILE, or "
-                      "watch DIR.");
+    argp_error(state, "expected check DIR, view DIR --out FILE, dump FILE, or watch DIR.");
   if (a->name == NULL)
     argp_error(state, "name %s.", a->what == ZP_TRACE_DUMP ? "the file" : "the folder of the run");
   if (a->what == ZP_TRACE_VIEW && a->out == NULL) argp_error(state, "view needs --out FILE.");
@@ -181,10 +180,12 @@ static error_t take(int key, char *arg, struct argp_state *state)
   case ARGP_KEY_ARG:
     if (a->what < 0)
       argp_error(state,
-                 "'%s' is no sub-command: say what to do with what: check DIR, view DIR "
-                 "--out FILE, dump FILE, or watch DIR.",
+                 "'%s' is no sub-command: expected check DIR, view DIR --out FILE, dump FILE, or "
+                 "watch DIR.",
                  arg);
-    if (state->arg_num > 0) argp_error(state, "one folder or file at a time: what is %s?", arg);
+    if (state->arg_num > 0)
+      argp_error(state, "unexpected argument %s; %s reads one %s", arg, commands[a->what].name,
+                 a->what == ZP_TRACE_DUMP ? "file." : "folder.");
     a->name = arg;
     return 0;
   case ARGP_KEY_END: check_name(a, state); return 0;

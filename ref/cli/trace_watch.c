@@ -40,7 +40,7 @@ static const char *state_of(const zp_watched *k, char text[STATE])
   if (k->reader.exit.how != ZP_TRACE_NO_EXIT) return text;
   if (k->reader.state == ZP_TRACE_DAMAGED) return "damaged";
   if (k->reader.state == ZP_TRACE_ENDED) return "completed";
-  return k->writer == ZP_WRITER_LIVES   ? "runs"
+  return k->writer == ZP_WRITER_RUNS    ? "runs"
          : k->writer == ZP_WRITER_ENDED ? "ended"
                                         : "no end mark";
 }
@@ -127,8 +127,8 @@ static void run_command(const char *command, const char *sentence, const char *d
             WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-/* How many ranks are gone without an end mark, and the first of them. */
-static int32_t count_gone(const zp_watch *w, int32_t *first)
+/* How many ranks have ended without an end mark, and the first of them. */
+static int32_t count_unmarked(const zp_watch *w, int32_t *first)
 {
   int32_t n = 0;
   for (int32_t r = w->world; r-- > 0;) {
@@ -154,12 +154,12 @@ static int conclude(const zp_watch_options *o, const zp_watch *w, const zp_trace
     zp_trace_verdict_free(&v);
     return ZP_EXIT_GOOD;
   }
-  const int32_t gone = stalled < 0 ? count_gone(w, &first) : 0;
+  const int32_t unmarked = stalled < 0 ? count_unmarked(w, &first) : 0;
   if (v.causes > 0) zp_trace_sentence(&v.cause[0], text, sizeof text);
   else if (err.status != 0) snprintf(text, sizeof text, "%.2000s", err.text);
-  else if (gone > 0)
+  else if (unmarked > 0)
     snprintf(text, sizeof text, "rank %d%s ended without an end mark: killed, or not closed",
-             (int)first, gone > 1 ? " and others" : "");
+             (int)first, unmarked > 1 ? " and others" : "");
   else if (v.findings > 0) snprintf(text, sizeof text, "%s", v.finding[0].text);
   else snprintf(text, sizeof text, "the traces are consistent so far");
   if (stalled >= 0)

@@ -83,7 +83,7 @@ static int32_t writer_of(const zp_watch *w, const zp_watched *k, const char *pat
   if (fd < 0) return ZP_WRITER_UNKNOWN;
   const int failed = fcntl(fd, F_GETLK, &lock) != 0;
   close(fd);
-  return failed ? ZP_WRITER_UNKNOWN : lock.l_type == F_UNLCK ? ZP_WRITER_ENDED : ZP_WRITER_LIVES;
+  return failed ? ZP_WRITER_UNKNOWN : lock.l_type == F_UNLCK ? ZP_WRITER_ENDED : ZP_WRITER_RUNS;
 }
 
 static void find_host(zp_watch *w)

@@ -13,15 +13,15 @@ typedef struct zp_watched {
   int32_t writer; /* of a trace without an end: ZP_WRITER_… */
 } zp_watched;
 
-/* Whether the process that writes a trace lives: its lock shows it, on the same host. */
-enum { ZP_WRITER_UNKNOWN, ZP_WRITER_LIVES, ZP_WRITER_ENDED };
+/* Whether the process that writes a trace runs: its lock shows it, on the same host. */
+enum { ZP_WRITER_UNKNOWN, ZP_WRITER_RUNS, ZP_WRITER_ENDED };
 
 typedef struct zp_watch {
   zp_trace_failure failure;
   char dir[4096];
   zp_watched *rank;                    /* [world] */
-  int32_t world, files, ended, failed; /* ended: with an end mark or an exit, or the process is
-                                          gone; failed: those that did not complete */
+  int32_t world, files, ended, failed; /* ended: with an end mark or an exit, or the process has
+                                          ended; failed: those that did not complete */
   int64_t records, most;               /* of all ranks; of the one with the most */
   int64_t changed;                     /* the latest change of a file; 0: no file */
   uint8_t *buffer, *named;

@@ -118,7 +118,7 @@ def starts(zeroproof, folder):
 
 
 def states(zeroproof, folder):
-    """Rank 0 runs: this process has its trace open. The process of rank 1 is gone, without an end
+    """Rank 0 runs: this process has its trace open. The process of rank 1 has ended, without an end
     mark; rank 2 ended with a status; of rank 3 it is not known, as its trace has no lock."""
     target = os.path.join(folder, "states")
     held = zeroproof_trace_file.TraceFile(target, 0, 4)
@@ -149,7 +149,7 @@ def states(zeroproof, folder):
         watch(zeroproof, target, "--stall", "5000"),
         1,
         "^alarm: rank 1 ended without an end mark: killed, or not closed$",
-        "a_job_whose_processes_are_gone_is_an_alarm_at_once",
+        "a_job_whose_processes_have_ended_is_an_alarm_at_once",
     )
 
 
@@ -216,7 +216,10 @@ def refuses(zeroproof, folder):
         (("view", folder), "view needs --out FILE"),
         (("check",), "name the folder of the run"),
         (("dump",), "name the file"),
-        (("draw", folder), "'draw' is no sub-command: say what to do with what"),
+        ((), "expected check DIR, view DIR --out FILE, dump FILE, or watch DIR."),
+        (("check", folder, "b"), "unexpected argument b; check reads one folder."),
+        (("dump", folder, "b"), "unexpected argument b; dump reads one file."),
+        (("draw", folder), "'draw' is no sub-command: expected check DIR, view"),
     ):
         done = run("trace", *words)
         name = "_".join(words).replace(folder, "DIR")
