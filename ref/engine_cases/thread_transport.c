@@ -11,6 +11,7 @@ void zp_thread_group_init(zp_thread_group *g, int32_t world)
   pthread_mutex_init(&g->lock, NULL);
   pthread_cond_init(&g->changed, NULL);
   g->world = world;
+  g->deadline_s = ZP_THREAD_DEADLINE_S;
 }
 
 void zp_thread_group_leave(zp_thread_group *g, const char *why)
@@ -22,21 +23,44 @@ void zp_thread_group_leave(zp_thread_group *g, const char *why)
   pthread_mutex_unlock(&g->lock);
 }
 
-/* Waits for all ranks; 0, or -1: one has left, or the deadline has passed. */
-static int wait_for_all(zp_thread_group *g)
+/* The deadline has passed: names the ranks that did not come, and wakes those that wait. */
+static void give_up(zp_thread_group *g)
 {
+  int n = snprintf(g->why, sizeof g->why,
+                   "%d of %d ranks did not come within %d s:", (int)(g->world - g->here),
+                   (int)g->world, (int)g->deadline_s);
+  const char *before = " ";
+  for (int32_t i = 0; i < g->world; i++) {
+    if (g->waits[i]) continue;
+    n += snprintf(g->why + n, sizeof g->why - (size_t)n, "%srank %d", before, (int)i);
+    before = ", ";
+  }
+  g->failed = 1;
+  pthread_cond_broadcast(&g->changed);
+}
+
+/* Waits for all ranks; 0, or -1: one has left, or the deadline has passed. */
+static int wait_for_all(const zp_thread_rank *r)
+{
+  zp_thread_group *g = r->group;
   struct timespec end;
   clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += ZP_THREAD_DEADLINE_S;
   pthread_mutex_lock(&g->lock);
+  end.tv_sec += g->deadline_s;
   const int64_t before = g->times;
-  if (++g->here == g->world) {
+  if (!g->failed) { /* else another rank's buffer may be gone */
+    g->waits[r->rank] = 1;
+    g->here++;
+  }
+  if (g->here == g->world) {
+    memset(g->waits, 0, sizeof g->waits);
     g->here = 0;
     g->times++;
     pthread_cond_broadcast(&g->changed);
   }
   while (g->times == before && !g->failed)
-    if (pthread_cond_timedwait(&g->changed, &g->lock, &end)) g->failed = 1;
+    if (pthread_cond_timedwait(&g->changed, &g->lock, &end) && g->times == before && !g->failed)
+      give_up(g);
   const int gone = g->times == before;
   pthread_mutex_unlock(&g->lock);
   return gone ? -1 : 0;
@@ -50,7 +74,7 @@ static int rendezvous(zp_thread_rank *r, const void *sent)
     return -1;
   }
   r->group->sent[r->rank] = sent;
-  return wait_for_all(r->group);
+  return wait_for_all(r);
 }
 
 static int all_gather(void *ctx, const void *send, void *recv, int64_t bytes)
@@ -59,7 +83,7 @@ static int all_gather(void *ctx, const void *send, void *recv, int64_t bytes)
   if (rendezvous(r, send)) return -1;
   for (int32_t i = 0; i < r->group->world; i++)
     memcpy((char *)recv + i * bytes, r->group->sent[i], (size_t)bytes);
-  return wait_for_all(r->group);
+  return wait_for_all(r);
 }
 
 static int all_to_all(void *ctx, const void *send, void *recv, int64_t bytes)
@@ -69,7 +93,7 @@ static int all_to_all(void *ctx, const void *send, void *recv, int64_t bytes)
   for (int32_t i = 0; i < r->group->world; i++)
     memcpy((char *)recv + i * bytes, (const char *)r->group->sent[i] + r->rank * bytes,
            (size_t)bytes);
-  return wait_for_all(r->group);
+  return wait_for_all(r);
 }
 
 static int broadcast(void *ctx, void *data, int64_t bytes, int32_t root)
@@ -77,7 +101,7 @@ static int broadcast(void *ctx, void *data, int64_t bytes, int32_t root)
   zp_thread_rank *r = ctx;
   if (rendezvous(r, data)) return -1;
   if (r->rank != root) memcpy(data, r->group->sent[root], (size_t)bytes);
-  return wait_for_all(r->group);
+  return wait_for_all(r);
 }
 
 static const char *why(void *ctx)

@@ -6,15 +6,18 @@
 
 #include "../comm/transport.h"
 
-enum { ZP_THREAD_RANKS = 4, ZP_THREAD_DEADLINE_S = 120 }; /* at most; of each wait */
+enum { ZP_THREAD_RANKS = 4, ZP_THREAD_DEADLINE_S = 120 }; /* at most; of a new group */
 
 typedef struct zp_thread_group {
   pthread_mutex_t lock;
   pthread_cond_t changed;
-  int32_t world, here, failed; /* here: ranks that wait; failed: 1: a rank has left */
-  int64_t times;               /* that all have come */
+  int32_t world, deadline_s;      /* of each wait */
+  int32_t failed;                 /* 1: a rank has left, or did not come in time */
+  int32_t here;                   /* ranks that wait */
+  int32_t waits[ZP_THREAD_RANKS]; /* 1: this one waits */
+  int64_t times;                  /* that all have come */
   const void *sent[ZP_THREAD_RANKS];
-  char why[512]; /* with which text the first rank left */
+  char why[512]; /* the first rank that left, and its text; or the ranks that did not come */
 } zp_thread_group;
 
 typedef struct zp_thread_rank {

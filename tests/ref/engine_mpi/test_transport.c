@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,6 +283,47 @@ Test(transport, a_missing_gradient_is_named_and_reported_to_the_others)
     cr_assert_not_null(strstr(r[1].others, "rank 1"), "%s", r[1].others);
     cr_assert_eq(r[0].err.status, ZP_E_PEER, "%s", r[0].err.text);
   }
+}
+
+static void *broadcast_of_rank_0(void *arg)
+{
+  const zp_transport *t = arg;
+  static int32_t data = 7; /* a rank that comes late could still read it */
+  return t->broadcast(t->ctx, &data, sizeof data, 0) ? arg : NULL;
+}
+
+/* Ranks 0 and 1 of three wait. Only the second one has a short deadline, and its error wakes the
+ * first one, whose deadline is later than this test's. */
+Test(transport, a_rank_that_does_not_come_is_named_to_all_that_wait, .timeout = 300)
+{
+  static const char missing[] = "1 of 3 ranks did not come within 1 s: rank 2";
+  zp_thread_group g;
+  zp_thread_rank r[3];
+  zp_transport t[3];
+  pthread_t first;
+  void *failed;
+  int32_t data = 0, here = 0;
+  zp_thread_group_init(&g, 3);
+  g.deadline_s = 3600;
+  for (int32_t i = 0; i < 3; i++) {
+    r[i] = (zp_thread_rank){.group = &g, .rank = i};
+    t[i] = zp_thread_transport(&r[i]);
+  }
+  cr_assert_eq(pthread_create(&first, NULL, broadcast_of_rank_0, &t[0]), 0);
+  while (here == 0) {
+    sched_yield();
+    pthread_mutex_lock(&g.lock);
+    here = g.here;
+    pthread_mutex_unlock(&g.lock);
+  }
+  g.deadline_s = 1;
+  cr_assert_neq(t[1].broadcast(t[1].ctx, &data, sizeof data, 0), 0);
+  cr_assert_eq(pthread_join(first, &failed), 0);
+  cr_assert_not_null(failed);
+  cr_assert_neq(t[2].broadcast(t[2].ctx, &data, sizeof data, 0), 0, "a late rank finds others");
+  zp_thread_group_leave(&g, "rank 2 has another reason");
+  for (int32_t i = 0; i < 3; i++) cr_assert_str_eq(t[i].why(t[i].ctx), missing);
+  cr_assert_eq(data, 0);
 }
 
 static int refused(zp_engine_options *o, const char *text)
