@@ -13,3 +13,4 @@ endif
 
 # A test has its ranks as threads, too.
 $(BUILD)/tests/ref/engine_mpi/test_transport: $(BUILD)/ref/engine_cases/thread_transport.o
+$(BUILD)/tests/ref/engine_cases/test_rank_words: $(BUILD)/ref/engine_cases/rank_words.o

@@ -6,6 +6,7 @@
 
 #include "../engine/held.h"
 #include "rank_state.h"
+#include "rank_words.h"
 
 static int compare_numbers(zp_rank_job *r, const zp_engine_state *s)
 {
@@ -115,10 +116,10 @@ int zp_rank_compare(zp_rank_job *r)
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-enum { WORDS = 4, WORD = 96 };
+enum { WORDS = 5, WORD = 96 };
 
-/* What the text of the wrong call's error has, whichever engine it is: the entry, and what is wrong
- * with which value. */
+/* What the text of the wrong call's error has, whichever engine it is: rank, entry, and what is
+ * wrong with which value. */
 static void expect_words(const zp_rank_job *r, char word[WORDS][WORD])
 {
   const int32_t j = r->wrong_entry, dtype = zp_rank_grad_dtype(r, j);
@@ -128,6 +129,7 @@ static void expect_words(const zp_rank_job *r, char word[WORDS][WORD])
                            (r->misuse == ZP_MISUSE_NULL && n == 0);
   memset(word, 0, sizeof(char[WORDS][WORD]));
   snprintf(word[0], WORD, "entry %d", r->misuse == ZP_MISUSE_ENTRY ? r->c->cfg.n_params : j);
+  snprintf(word[4], WORD, "rank %d", (int)r->o->rank);
   if (r->misuse == ZP_MISUSE_DTYPE) {
     snprintf(word[1], WORD, "dtype");
     snprintf(word[2], WORD, " %s,", zp_dtype_name((dtype + 1) % 3));
@@ -155,7 +157,7 @@ static int compare_own_error(zp_rank_job *r, int status)
                          (int)r->misuse, (int)r->misused, status, why->text);
   expect_words(r, word);
   for (int32_t i = 0; i < WORDS; i++)
-    if (!strstr(why->text, word[i]))
+    if (!zp_text_has(why->text, word[i]))
       return zp_rank_found(r, "STEP-3", "the error of wrong call %d does not have '%s': %.600s",
                            (int)r->misuse, word[i], why->text);
   return 0;
@@ -166,8 +168,8 @@ static int compare_other_error(zp_rank_job *r, int status)
 {
   const zp_error *why = zp_engine_why(r->e);
   char word[WORD];
-  snprintf(word, sizeof word, "rank %d ", (int)r->wrong_rank);
-  if (status == ZP_E_PEER && strstr(why->text, word)) return 0;
+  snprintf(word, sizeof word, "rank %d", (int)r->wrong_rank);
+  if (status == ZP_E_PEER && zp_text_has(why->text, word)) return 0;
   return zp_rank_found(r, "STEP-5", "rank %d made a wrong call; this rank's error is %d: %.600s",
                        (int)r->wrong_rank, status, why->text);
 }
