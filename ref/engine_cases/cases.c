@@ -43,15 +43,17 @@ void zp_api_random_case(uint64_t seed, uint64_t i, zp_case *c, uint32_t (*lackin
 /* ---- Faults ---------------------------------------------------------------------------------- */
 
 /* By zp_rank_fault, without the first. */
-static const zp_fault faults[] = {{"gradient-bit", "none: of the caller", "STEP-2",
-                                   "rank 0 announces gradients with a wrong bit", "list=4@0.0"},
-                                  {"not-loaded", "none: of the caller", "CKPT-5",
-                                   "rank 0 does not load its checkpoint", "steps=3,list=4@0.0"},
-                                  {"stale-rate", "none: of the caller", "STAT-6",
-                                   "rank 0 has the last step's learning rates",
-                                   "steps=3,rates=1,list=4@0.0"},
-                                  {"no-wrong-call", "none: of the caller", "STEP-3",
-                                   "rank 0 leaves out the wrong call", "list=4@0.0"}};
+static const zp_fault faults[] = {
+    {"gradient-bit", "none: of the caller", "STEP-2", "rank 0 announces gradients with a wrong bit",
+     "list=4@0.0"},
+    {"not-loaded", "none: of the caller", "CKPT-5", "rank 0 does not load its checkpoint",
+     "steps=3,list=4@0.0"},
+    {"stale-rate", "none: of the caller", "STAT-6", "rank 0 has the last step's learning rates",
+     "steps=3,rates=1,list=4@0.0"},
+    {"no-wrong-call", "none: of the caller", "STEP-3", "rank 0 leaves out the wrong call",
+     "list=4@0.0"},
+    {"checkpoint-as-step", "none: of the caller", "LEDG-1",
+     "rank 0 counts a checkpoint's communications as a step's", "dp=2,steps=3,list=4@0.0"}};
 
 int32_t zp_api_fault_count(void)
 {

@@ -124,17 +124,25 @@ static int end_save(zp_rank_job *r)
 /* ---- After a step ---------------------------------------------------------------------------- */
 
 /* Saves; a save that fails leaves all as it was; and loads into this engine or another one. */
-int zp_rank_checkpoint(zp_rank_job *r)
+static int checkpoint(zp_rank_job *r, int32_t what)
 {
-  const int32_t what = zp_rank_draw(r, -1, DRAW_SAVE, r->step, 7);
-  if (r->saving) return end_save(r);
-  if (what == 0) return 0;
-  r->saved = 1;
-  if (what >= 5) return r->returned ? 0 : begin_save(r);
+  if (what >= 5) return begin_save(r);
   if (what == 1 && zp_engine_save(r->e, "/dev/null/no") == 0)
     return zp_rank_found(r, "CKPT-6", "a save below /dev/null succeeded");
-  if (what == 1) return zp_rank_compare(r);
+  if (what == 1) return 0;
   if (zp_engine_save(r->e, r->o->folder)) return save_failed(r, "zp_engine_save");
   if (what == 2) return 0;
   return load(r, what == 4 && (r->o->device.can_create_again || zp_world(&r->c->cfg) == 1));
+}
+
+int zp_rank_checkpoint(zp_rank_job *r)
+{
+  const int32_t what = zp_rank_draw(r, -1, DRAW_SAVE, r->step, 7), ends = r->saving != 0;
+  zp_engine_state s = {.size = sizeof s};
+  if (!ends && (what == 0 || (what >= 5 && r->returned))) return 0;
+  if (ends ? end_save(r) : checkpoint(r, what)) return 1;
+  if (zp_engine_get(r->e, &s))
+    return zp_rank_found(r, "STEP-9", "zp_engine_get: %s", zp_engine_why(r->e)->text);
+  if (r->fault != ZP_RANK_FAULT_LEDGER) zp_rank_follow_ledger(r, &s);
+  return !ends && what == 1 ? zp_rank_compare(r) : 0;
 }

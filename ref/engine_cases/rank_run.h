@@ -12,10 +12,11 @@ enum { ZP_RANK_RUN_TEXT = 1024 };
 /* What rank 0 does otherwise than the case says: a comparison has to find it. */
 typedef enum zp_rank_fault {
   ZP_RANK_FAULT_NONE = 0,
-  ZP_RANK_FAULT_BIT,   /* one bit of a gradient is another one */
-  ZP_RANK_FAULT_LOAD,  /* masters and moments are not loaded again */
-  ZP_RANK_FAULT_RATE,  /* a learning rate is the last step's */
-  ZP_RANK_FAULT_WRONG, /* the wrong call is left out */
+  ZP_RANK_FAULT_BIT,    /* one bit of a gradient is another one */
+  ZP_RANK_FAULT_LOAD,   /* masters and moments are not loaded again */
+  ZP_RANK_FAULT_RATE,   /* a learning rate is the last step's */
+  ZP_RANK_FAULT_WRONG,  /* the wrong call is left out */
+  ZP_RANK_FAULT_LEDGER, /* a checkpoint's communications count as a step's */
   ZP_RANK_FAULTS
 } zp_rank_fault;
 

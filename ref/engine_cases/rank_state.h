@@ -70,8 +70,7 @@ typedef struct zp_rank_job {
   zp_rank_fault fault;
   int64_t saving;   /* the steps of the checkpoint that is saved in the background; 0: none */
   int32_t returned; /* 1: a load has returned to an earlier step */
-  int32_t saved;    /* 1: communications of checkpoints were issued: ledgers differ */
-  int32_t skipped;  /* 1: a step was skipped */
+  int32_t skipped;  /* 1: a step was skipped since the ledger was compared */
   int32_t misused, wrong_entry; /* the status of the wrong call, and its entry */
   void *first[ZP_CASE_PARAMS];
   uint8_t used[ZP_CASE_PARAMS]; /* backward made a gradient */
@@ -156,6 +155,10 @@ int zp_rank_announce(zp_rank_job *r, int64_t mb);
 
 /* Calls between two steps that are refused and change nothing. 0, or 1 after a finding. */
 int zp_rank_refused_calls(zp_rank_job *r);
+
+/* The simulated rank's ledger continues the engine's, which has communications that the simulation
+ * does not issue. */
+void zp_rank_follow_ledger(zp_rank_job *r, const zp_engine_state *s);
 
 /* Compares the state after a step. 0, or 1 after a finding. */
 int zp_rank_compare(zp_rank_job *r);

@@ -1,7 +1,7 @@
 # zeroproof fuzz --engine api-cuda: random calls of the CUDA engine's public functions, on several
 # streams of a simulated device, give the simulator's bits and the right errors; what is wrong on
 # purpose, and a wait or record of the engine that is missing, is found, shrunk and replayed.
-# spec: STEP-2, STEP-3, STEP-5, STEP-11, CKPT-5, OPT-7, STRM-1, STRM-4, STRM-11
+# spec: STEP-2, STEP-3, STEP-5, STEP-11, CKPT-5, OPT-7, LEDG-1, STRM-1, STRM-4, STRM-11
 # inputs: build/zeroproof build/zeroproof-api-cuda* tests/fixtures/lib.sh
 # inputs: tests/fixtures/fuzz_found.sh
 . tests/fixtures/lib.sh
@@ -12,7 +12,8 @@ expect 0 'nothing found in 120 cases' random_calls_on_streams_give_the_simulator
   fuzz --engine api-cuda --cases 120 --seed 5 --jobs 1
 expect 0 'nothing found in 40 cases' random_calls_on_streams_have_no_race \
   fuzz --engine api-cuda --tsan --cases 40 --seed 6 --jobs 1
-for fault in gradient-bit not-loaded stale-rate no-wrong-call drop-sync:copied.wait; do
+for fault in gradient-bit not-loaded stale-rate no-wrong-call checkpoint-as-step \
+  drop-sync:copied.wait; do
   found "$fault" 100 --engine api-cuda
 done
 

@@ -1,6 +1,6 @@
 # zeroproof fuzz --engine api and --comm mpi: random calls of the engine's public functions give the
 # simulator's bits and the right errors; what is wrong on purpose is found, shrunk and replayed.
-# spec: STEP-2, STEP-3, STEP-5, STEP-11, CKPT-5, OPT-7
+# spec: STEP-2, STEP-3, STEP-5, STEP-11, CKPT-5, OPT-7, LEDG-1
 # inputs: build/zeroproof build/zeroproof-api tests/fixtures/lib.sh tests/fixtures/fuzz_found.sh
 # alone: ranks are processes, which must be noticed by deadlines
 . tests/fixtures/lib.sh
@@ -10,7 +10,7 @@ expect 0 'nothing found in 300 cases' random_calls_give_the_simulators_bits \
   fuzz --engine api --cases 300 --seed 5
 expect 0 'nothing found in 10 cases' random_calls_of_mpi_processes_give_the_simulators_bits \
   fuzz --comm mpi --cases 10 --seed 5 --jobs 1
-for fault in gradient-bit not-loaded stale-rate no-wrong-call; do
+for fault in gradient-bit not-loaded stale-rate no-wrong-call checkpoint-as-step; do
   found "$fault" 400 --engine api
 done
 found gradient-bit 400 --comm mpi
