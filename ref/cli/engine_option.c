@@ -175,7 +175,8 @@ int zp_engine_choose(const zp_backend *here, const zp_engine_args *a, int argc, 
   if (calls != NULL && strcmp(argv[0], "zeroproof fuzz") != 0)
     return zp_cli_refuse(argv[0], "--engine %s is for `zeroproof fuzz`.", name);
   if (strcmp(name, "cuda") != 0 && cudas != NULL)
-    return zp_cli_refuse(argv[0], "%s is for --engine cuda.", cudas);
+    return zp_cli_refuse(argv[0], "%s is for --engine cuda%s.", cudas,
+                         a->tsan && !races ? " or --engine api-cuda" : "");
   if (a->tsan && a->device == ZP_DEVICE_GPU)
     return zp_cli_refuse(argv[0], "--tsan sees a simulated device only; leave out --device gpu.");
   if (strcmp(name, "cuda") == 0) program = program_of(here, a);

@@ -25,6 +25,10 @@ expect 2 'does not support this yet: so many ranks' seven_processes_are_too_many
 expect 2 'comm mpi is for --engine api' mpi_is_no_transport_of_cuda \
   fuzz --comm mpi --engine cuda
 expect 2 'is not one of: sim mpi' another_transport_is_refused fuzz --comm tcp
+expect 2 'tsan is for --engine cuda or --engine api-cuda\.$' tsan_requires_an_engine_on_a_device \
+  fuzz --engine api --tsan
+expect 2 'schedules is for --engine cuda\.$' schedules_requires_engine_cuda \
+  fuzz --engine api --schedules 3
 expect 2 'is for .zeroproof fuzz' no_other_command_has_this_engine sim --engine api
 expect 2 'there is no fault' an_unknown_fault_is_refused fuzz --engine api --fault pr7847
 exit $bad
