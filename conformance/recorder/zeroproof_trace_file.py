@@ -101,6 +101,15 @@ def runs(members):
     return found
 
 
+def discard(fd):
+    """Lets the descriptor write to /dev/null. It is not closed: another file would get its number,
+    and the status of this process."""
+    with contextlib.suppress(OSError):
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, fd, inheritable=False)
+        os.close(null)
+
+
 class TraceFile:
     """The trace of one rank. Each record is written to the file at once."""
 
@@ -305,6 +314,7 @@ class TraceFile:
                 os.fsync(fd)
             except OSError as error:
                 self.stop(error)
+            os.register_at_fork(after_in_child=lambda: discard(fd))
             write_status_at_exit(library, stream)
 
     def close(self, completed=True, ended=None):

@@ -1,5 +1,5 @@
-"""torch_exit.py DIR: programs that end in different ways, each in a process of its own, and whether
-their traces say how. Prints a line for each."""
+"""torch_exit.py DIR [NAME...]: programs that end in different ways, each in a process of its own, and
+whether their traces say how. Prints a line for each."""
 
 import atexit
 import ctypes
@@ -44,6 +44,7 @@ ENDS = {
     "raises_system_exit_on_a_full_disk": ("stopped", 7),
     "cannot_ask_the_c_library": ((4, 0, ""), 7),
     "is_killed_while_python_ends": ("stopped", -9),
+    "forks_while_python_ends": ((1, 3, ""), 3),
 }
 
 
@@ -68,9 +69,21 @@ def in_thread(function, *args):
     thread.join()
 
 
+def fork_and_exit(status):
+    """A child that leaves through exit() of the C library, as a program in C does."""
+    pid = os.fork()
+    if pid == 0:
+        ctypes.CDLL(None).exit(status)
+    left = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if left != status:
+        os._exit(100)  # the case fails
+
+
 def begin(folder, name):
     if name == "is_killed_while_python_ends":
         atexit.register(lambda: os.kill(os.getpid(), 9))  # is called after the recorder's function
+    if name == "forks_while_python_ends":
+        atexit.register(fork_and_exit, 2)  # this one too
     recorder = zeroproof_trace.record(os.path.join(folder, name), redact="redacts" in name)
     store = dist.HashStore()
     dist.init_process_group("gloo", store=store, rank=0, world_size=1)
@@ -87,10 +100,10 @@ def judge(folder, name, pid):
     return good
 
 
-def run(folder):
-    """Forks a process for each name, which returns its name; the parent returns None."""
+def run(folder, names):
+    """Forks a process for each name, which returns its name; the parent ends here."""
     bad = 0
-    for name in ENDS:
+    for name in names:
         pid = os.fork()
         if pid == 0:
             sys.stderr = open(os.path.join(folder, "errors"), "a", encoding="utf-8")
@@ -99,7 +112,7 @@ def run(folder):
     os._exit(bad > 0)
 
 
-case = run(sys.argv[1])
+case = run(sys.argv[1], sys.argv[2:] or ENDS)
 recorder = begin(sys.argv[1], case)
 if case.startswith("exits_with_"):
     word = case.removeprefix("exits_with_")
@@ -148,5 +161,7 @@ elif case == "raises_system_exit_on_a_full_disk":
 elif case == "cannot_ask_the_c_library":
     ctypes.CDLL = lambda name: None  # has no on_exit
     raise SystemExit(7)
+elif case == "forks_while_python_ends":
+    raise SystemExit(3)
 elif case.startswith("raises_system_exit") or case == "is_killed_while_python_ends":
     raise SystemExit(int(case.rpartition("_")[2]) if case[-1].isdecimal() else 7)
