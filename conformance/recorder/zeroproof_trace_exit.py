@@ -66,7 +66,8 @@ class Ending:
         real = sys.excepthook
 
         def failing(kind, error, trace):
-            if self.watching:
+            # Python sets last_value before it calls the hook; a program that logs does not
+            if self.watching and error is getattr(sys, "last_value", None):
                 self.error = raised(error)
             return real(kind, error, trace)
 

@@ -34,6 +34,10 @@ ENDS = {
     "raises_with_its_own_hook": ((2, 1, "ValueError"), 1),
     "raises_and_redacts": ((2, 1, ""), 1),
     "raises_in_a_thread": ("ended", 0),
+    "calls_the_hook_and_exits": ("ended", 0),
+    "calls_the_hook_and_exits_with_3": ((1, 3, ""), 3),
+    "calls_the_hook_and_closes": ("ended", 0),
+    "calls_the_hook_and_raises": ((2, 1, "ValueError"), 1),
     "is_interrupted": ((2, 130, "KeyboardInterrupt"), -2),
     "closes_and_exits": ("ended", 3),
     "leaves_by_os_exit": ("stopped", 6),
@@ -61,6 +65,14 @@ def catch(function, *args):
 
 def fail():
     raise ValueError("expected")
+
+
+def call_the_hook():
+    """As a program that logs an exception and continues."""
+    try:
+        raise ZeroDivisionError("expected")
+    except ZeroDivisionError:
+        sys.excepthook(*sys.exc_info())
 
 
 def in_thread(function, *args):
@@ -143,6 +155,14 @@ elif case in ("raises", "raises_and_redacts"):
     fail()
 elif case == "raises_in_a_thread":
     in_thread(fail)
+elif case.startswith("calls_the_hook"):
+    call_the_hook()
+    if case == "calls_the_hook_and_closes":
+        recorder.close()
+    elif case == "calls_the_hook_and_raises":
+        fail()
+    else:
+        leave(3 if case.endswith("_3") else 0)
 elif case == "is_interrupted":
     raise KeyboardInterrupt
 elif case == "closes_and_exits":
