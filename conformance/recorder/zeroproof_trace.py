@@ -285,12 +285,24 @@ class Recorder:
         arguments have one such list."""
         sites = self.sites
         if self.in_backward() != -1:
-            site, _, kinds = sites.find_in_backward(frame)
-            return self.described(call, site, "backward", kinds)
+            return self.known_in_backward(call, frame)
         key = sites.frames(frame)
         known = sites.records.get((key, call))
         if known is None:
             known = self.described(call, *sites.look_up(frame))
+            sites.keep(key, call, known)
+        return known
+
+    def known_in_backward(self, call, frame):
+        """known(), while autograd is running."""
+        sites = self.sites
+        key, waiting = sites.frames_in_backward(frame)
+        known = sites.records.get((key, call))
+        if known is None:
+            site, _, kinds = sites.look_up(frame)
+            if waiting is not None:
+                site = sites.look_up(waiting)[0]
+            known = self.described(call, site, "backward", kinds)
             sites.keep(key, call, known)
         return known
 

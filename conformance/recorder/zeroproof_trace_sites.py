@@ -14,6 +14,7 @@ import threading
 DEPTH, DEEPEST, MOST = 3, 32, 1 << 16
 # kinds of code objects; from MODULE on, a frame of that kind is part of what is looked up
 USER, LIBRARY, MODULE, OPTIMIZER, BLOCKING, BATCH = range(6)
+BACKWARD = "backward"
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
@@ -76,15 +77,19 @@ class Sites:
             self.records = {}
         self.records[key, call] = record
 
-    def find_in_backward(self, frame):
-        """look_up(), while autograd is running."""
-        found = self.look_up(frame)
-        if found[0] == 0 and self.depth > 0 and threading.get_ident() != self.main:
-            # the main thread waits within backward() for this thread of autograd
-            waiting = sys._current_frames().get(self.main)
-            if waiting is not None:
-                return (self.look_up(waiting)[0], *found[1:])
-        return found
+    def frames_in_backward(self, frame):
+        """What a record depends on while autograd is running, and the frame of the main thread if
+        the call site is there: it waits within backward() for this thread of autograd, which has
+        no line of the program."""
+        codes, key = self.codes, self.frames(frame)
+        if threading.get_ident() == self.main or self.depth == 0 or max(key, default=-1) >= 0:
+            return (BACKWARD, key), None
+        waiting = sys._current_frames().get(self.main)
+        if waiting is not None:
+            key = key, self.frames(waiting)
+            if codes is not self.codes:  # forget() was called: the first key may be of lost codes
+                return self.frames_in_backward(frame)
+        return (BACKWARD, key), waiting
 
     def look_up(self, frame):
         """(number of the call site, phase, kinds of frames) for the operation that `frame`

@@ -3,8 +3,8 @@
 Run it with the Python of a PyTorch environment. FOLDER has the module zeroproof_trace (another
 commit's, to compare). It prints microseconds of the thread's processor time, medians of 15 rounds
 of 1000 and the fastest round: of an operation on one rank of gloo without and with the recorder, of
-one record alone, and of one record below four frames of PyTorch, as an operation has them: each of
-these frames takes time, as Python makes an object of it."""
+one record alone, of one record below four frames of PyTorch, as an operation has them (each of these
+frames takes time, as Python makes an object of it), and of the same within a hook of autograd."""
 
 import os
 import statistics
@@ -55,6 +55,14 @@ def frames_of_torch():
     return found["call3"]
 
 
+def in_backward(call):
+    """What call() returns while autograd is running."""
+    found, x = [], torch.ones(1, requires_grad=True)
+    x.register_hook(lambda _: found.append(call()))
+    x.sum().backward()
+    return found[0]
+
+
 def main():
     below = frames_of_torch()
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
@@ -74,20 +82,23 @@ def main():
         whole = {name: [] for name in operations}
         alone = {name: [] for name in operations}
         deep = {name: [] for name in operations}
+        backward = {name: [] for name in operations}
         for _ in range(ROUNDS):
             for name, operation in operations.items():
                 whole[name].append(seconds(operation))
                 publish, given = recorder.publish, arguments[name]
                 alone[name].append(seconds(lambda f=publish, x=given: f(*x)))
-                deep[name].append(
-                    seconds(lambda f=publish, x=given: below(f, *x))
-                    - seconds(lambda x=given: below(len, x))
-                )
+
+                def entered(f=publish, x=given):
+                    return seconds(lambda: below(f, *x)) - seconds(lambda: below(len, x))
+
+                deep[name].append(entered())
+                backward[name].append(in_backward(entered))
         recorder.close()
-    print("| operation | without | with the recorder | the record alone | below frames |")
-    print("|---|--:|--:|--:|--:|")
+    print("| operation | without | with the recorder | record alone | below frames | in backward |")
+    print("|---|--:|--:|--:|--:|--:|")
     for name in operations:
-        rounds = [times[name] for times in (bare, whole, alone, deep)]
+        rounds = [times[name] for times in (bare, whole, alone, deep, backward)]
         cells = [f"{statistics.median(times):.1f} ({min(times):.1f})" for times in rounds]
         print(f"| {name} | " + " | ".join(cells) + " |")
 

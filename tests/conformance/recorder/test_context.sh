@@ -22,6 +22,9 @@ wait
 verdict $? close_removes_the_hooks "$(tail -n 4 "$tmp/log0" "$tmp/log1")"
 [ "$(grep -c 'DEPTH=two: not a number from 0 to 32' "$tmp/log0")" = 1 ]
 verdict $? an_invalid_depth_is_reported_once "$(cat "$tmp/log0")"
+[ "$(cat "$tmp/log0" "$tmp/log1" | grep -c '^described 1$')" = 2 ]
+verdict $? a_record_in_the_backward_pass_is_described_once \
+  "$(cat "$tmp/log0" "$tmp/log1" | grep described)"
 "$python" -B tests/drivers/trace/torch_context_check.py "$tmp" >"$tmp/out" 2>&1 || bad=1
 cat "$tmp/out"
 grep -q '^ok a_compiled_optimizer_runs 1' "$tmp/out"

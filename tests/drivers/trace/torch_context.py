@@ -145,11 +145,27 @@ def in_autograd():
     recorder.in_backward = lambda: 1
     thread = threading.Thread(target=dist.all_reduce, args=(torch.ones(3),))
     thread.start() or thread.join()  # waits
+    thread = threading.Thread(target=dist.all_reduce, args=(torch.ones(3),))
+    thread.start() or thread.join()  # waits_again
     recorder.in_backward = torch._C._current_graph_task_id
     thread = threading.Thread(target=dist.all_reduce, args=(torch.ones(4),))
     thread.start()
     thread.join()
     recorder.close()
+
+
+def repeated():
+    """The lines of a record in the backward pass are looked up once."""
+    recorder = record("repeated")
+    real, calls = recorder.described, []
+    recorder.described = lambda *call: calls.append(call) or real(*call)
+    x = torch.ones(2, requires_grad=True)
+    x.register_hook(lambda _: shared(3))  # hook
+    for _ in range(4):
+        x.sum().backward()  # repeated
+    del recorder.described
+    recorder.close()
+    print("described", len(calls), flush=True)
 
 
 def shown():
@@ -189,7 +205,7 @@ def compiled():
 
 def main():
     dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=2)
-    for case in (training, numbered, by_name, failing, in_autograd, shown, compiled):
+    for case in (training, numbered, by_name, failing, in_autograd, repeated, shown, compiled):
         before = hooks()
         case()
         assert hooks() == before, f"{case.__name__}: close() left hooks: {hooks()}"
