@@ -3,8 +3,9 @@
 Run it with the Python of a PyTorch environment. FOLDER has the module zeroproof_trace (another
 commit's, to compare). It prints microseconds of the thread's processor time, medians of 15 rounds
 of 1000 and the fastest round: of an operation on one rank of gloo without and with the recorder, of
-one record alone, of one record below four frames of PyTorch, as an operation has them (each of these
-frames takes time, as Python makes an object of it), and of the same within a hook of autograd."""
+one record alone, of one record below four frames of PyTorch, as an operation has them (each of
+these frames takes time, as Python makes an object of it), and of the same within a hook of
+autograd."""
 
 import os
 import statistics

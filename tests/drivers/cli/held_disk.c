@@ -1,6 +1,6 @@
-/* LD_PRELOAD: between hold_saves() and release_saves(), both of one thread, the thread that writes a
- * save waits before it creates its data file rank-N.bin. It fails after 300 s, so that a save that
- * does not run in the background ends too. */
+/* LD_PRELOAD: between hold_saves() and release_saves(), both of one thread, the thread that writes
+ * a save waits before it creates its data file rank-N.bin. After 300 s it fails, so that a save
+ * that does not run in the background ends too. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

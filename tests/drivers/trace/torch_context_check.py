@@ -98,7 +98,8 @@ for trace in traces("failing"):
     check(f"a_batch_ends_where_it_fails {trace.rank}", got == [("send", 1), ("recv", None)], got)
 for trace in traces("autograd"):
     expect(f"a_thread_of_autograd_has_the_lines_that_wait_for_it {trace.rank}",
-           of_count(trace, 3), (0, "backward", "waits"), (0, "backward", "waits_again"))  # fmt: skip
+           of_count(trace, 3),
+           (0, "backward", "waits"), (0, "backward", "waits_again"))  # fmt: skip
     expect(f"another_thread_has_none {trace.rank}", of_count(trace, 4), (0, "", ""))
     check(f"it_has_no_site {trace.rank}", trace.ops[2]["site"] == "", trace.ops[2])
 for trace in traces("repeated"):

@@ -1,5 +1,5 @@
-"""torch_exit.py DIR [NAME...]: programs that end in different ways, each in a process of its own, and
-whether their traces say how. Prints a line for each."""
+"""torch_exit.py DIR [NAME...]: programs that end in different ways, each in a process of its own,
+and whether their traces say how. Prints a line for each."""
 
 import atexit
 import ctypes
