@@ -167,6 +167,7 @@ typedef struct explain {
   option *option;
   int32_t options, options_cap;
   int64_t spent, done; /* events replayed: in all, by the last replay */
+  int64_t compared;    /* symbols computed and compared, for all edits */
   uint64_t *past[2];   /* the symbols of two ranks */
   int64_t past_cap[2];
   int32_t by_line;           /* symbols distinguish call sites */

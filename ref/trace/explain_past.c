@@ -92,6 +92,7 @@ static int64_t sequence(explain *x, int32_t rank, int to, int64_t *head)
     if (t->event[i].kind == EVENT_OP || t->event[i].kind == EVENT_STEP)
       past[n++] = event_symbol(x, &t->event[i]);
   if (t->ending == END_NORMAL || t->ending == END_EXIT) past[n++] = STEP;
+  x->compared += n;
   return n;
 }
 
@@ -127,6 +128,9 @@ static int32_t event_at(const explain *x, int32_t rank, int64_t at, int64_t head
 
 enum { AHEAD = 24, CONTEXT = 64, BACK = 16, OTHERS = 8, EVIDENCE = 16 };
 
+/* Symbols that are computed and compared at most, for all edits together. */
+enum { COMPARED = 1 << 28 };
+
 /* How well the symbols `now` continue like `then`: each equal one counts; so does an end without a
  * difference. */
 static int32_t agreement(const uint64_t *now, int64_t n_now, const uint64_t *then, int64_t n_then,
@@ -139,13 +143,15 @@ static int32_t agreement(const uint64_t *now, int64_t n_now, const uint64_t *the
 
 /* The place before `end` of `in` after which a rank was in the same situation as at `at` of `of`:
  * the symbols before both are equal for the longest time. -1: nowhere. */
-static int64_t same_situation(const uint64_t *in, int64_t end, const uint64_t *of, int64_t at,
-                              uint64_t mask)
+static int64_t same_situation(explain *x, const uint64_t *in, int64_t end, const uint64_t *of,
+                              int64_t at, uint64_t mask)
 {
+  const int64_t most = at < CONTEXT ? at : CONTEXT;
   int64_t best = -1, length = 0;
-  for (int64_t i = end; i-- > 1;) {
+  for (int64_t i = end; i-- > 1 && length < most;) {
     int64_t k = 0;
-    while (k < i && k < at && k < CONTEXT && ((in[i - 1 - k] ^ of[at - 1 - k]) & mask) == 0) k++;
+    while (k < i && k < most && ((in[i - 1 - k] ^ of[at - 1 - k]) & mask) == 0) k++;
+    x->compared += k + 1;
     if (k > length) {
       length = k;
       best = i;
@@ -181,30 +187,42 @@ static int64_t edited(const explain *x, const change *c, uint64_t *out)
 
 /* How much better the sequence agrees, after the edit, with another one up to `end`, which may be
  * its own past. */
-static int32_t gain(const explain *x, const change *c, const uint64_t *in, int64_t end,
-                    uint64_t mask)
+static int32_t gain(explain *x, const change *c, const uint64_t *in, int64_t end, uint64_t mask)
 {
   uint64_t after[AHEAD + 1];
-  const int64_t like = same_situation(in, end, c->past, c->at, mask);
+  const int64_t like = same_situation(x, in, end, c->past, c->at, mask);
   if (like < 0) return 0;
   const int64_t n_after = edited(x, c, after), n_now = c->n - c->at < AHEAD ? c->n - c->at : AHEAD;
   return agreement(after, n_after, in + like, end - like, mask) -
          agreement(c->past + c->at, n_now, in + like, end - like, mask);
 }
 
+/* Adds to sum[k] how much better the edit k places earlier agrees with a sequence. */
+static void add_gains(explain *x, change *c, int64_t places, const uint64_t *in, int64_t end,
+                      uint64_t mask, int32_t factor, int32_t *sum)
+{
+  const int64_t at = c->at;
+  for (int64_t k = 0; k < places; k++) {
+    c->at = at - k;
+    const int64_t until = end < 0 ? c->at : end; /* -1: its own past */
+    sum[k] += factor * gain(x, c, in, until, mask);
+  }
+  c->at = at;
+}
+
 /* The same for the sequences of ranks beside it, which may have the same role. */
-static int32_t gain_of_others(explain *x, const change *c)
+static void add_gains_of_others(explain *x, change *c, int64_t places, int32_t *support)
 {
   const int32_t me = c->e->rank, from = me < OTHERS ? 0 : me - OTHERS;
-  int32_t sum = 0, n = 0;
+  int32_t sum[BACK + 1] = {0}, n = 0;
   int64_t head;
   for (int32_t r = from; r < x->world && n < 2 * OTHERS; r++) {
     if (r == me || x->track[r].n + x->j->p[r].past_n == 0) continue;
     const int64_t length = sequence(x, r, 1, &head);
-    sum += gain(x, c, x->past[1], length, UINT32_MAX);
+    add_gains(x, c, places, x->past[1], length, UINT32_MAX, 1, sum);
     n++;
   }
-  return n == 0 ? 0 : 4 * sum / n;
+  for (int64_t k = 0; k < places && n > 0; k++) support[k] += 4 * sum[k] / n;
 }
 
 /* Whether a rank did not end early, but entered fewer operations: a rank that waits for it, or most
@@ -263,18 +281,17 @@ static int is_another_call(const explain *x, const edit *e)
   return differ > 0 && is_familiar(x, e->rank, mine, e->at);
 }
 
-/* How much better a rank's sequence agrees with its own past if an operation was skipped, or was
- * extra, at e->spot, and operations at different lines are different ones. */
-static int32_t gain_by_line(explain *x, change *c)
+/* The same for a rank's own past if an operation was skipped, or was extra, at e->spot, and
+ * operations at different lines are different ones. */
+static void add_gains_by_line(explain *x, change *c, int64_t places, int32_t *support)
 {
   int64_t head;
-  if (c->e->spot.back == 0 || c->e->what.site == NULL) return 0;
+  if (c->e->spot.back == 0 || c->e->what.site == NULL) return;
   x->by_line = 1;
   (void)sequence(x, c->e->rank, 0, &head);
-  const int32_t gained = gain(x, c, x->past[0], c->at, (uint64_t)UINT32_MAX << 32);
+  add_gains(x, c, places, x->past[0], -1, (uint64_t)UINT32_MAX << 32, 4, support);
   x->by_line = 0;
   (void)sequence(x, c->e->rank, 0, &head);
-  return 4 * gained;
 }
 
 int32_t zp_explain_support(explain *x, edit *e)
@@ -282,29 +299,29 @@ int32_t zp_explain_support(explain *x, edit *e)
   const int32_t other_call =
       (e->kind == EDIT_REPLACE || e->kind == EDIT_REPLACE_ALL) && is_another_call(x, e) ? 64 : 0;
   const uint64_t own = (uint64_t)UINT32_MAX << 32;
+  const int32_t evidence = e->spot.gain < EVIDENCE ? e->spot.gain : EVIDENCE;
   int64_t head, back = e->kind == EDIT_INSERT ? BACK : 0;
+  e->before = e->at;
+  if (e->kind == EDIT_END) return end_is_normal(x, e) ? -8 : 32;
+  if (x->compared > COMPARED) return 16 * evidence - other_call;
   change c = {.e = e, .n = sequence(x, e->rank, 0, &head), .moved = -1};
   c.past = x->past[0];
   c.at = index_of(x, e->rank, e->at, head);
-  e->before = e->at;
-  if (e->kind == EDIT_END) return end_is_normal(x, e) ? -8 : 32;
   if (e->kind >= EDIT_ORDER && e->kind <= EDIT_LATER_ALL)
     c.moved = index_of(x, e->rank, e->from, head);
   if (e->spot.back > 0) {
     c.at = e->spot.order;
     if (back > e->spot.room) back = e->spot.room;
   }
-  int32_t most = INT32_MIN;
-  const int64_t at = c.at;
   /* an operation may have been skipped before others that are asynchronous */
-  for (int64_t k = 0; k <= back && k < at; k++) {
-    c.at = at - k;
-    const int32_t support =
-        8 * gain(x, &c, c.past, c.at, own) + gain_of_others(x, &c) + gain_by_line(x, &c);
-    if (support <= most) continue;
-    most = support;
-    if (k > 0) e->before = event_at(x, e->rank, c.at, head);
-  }
-  const int32_t evidence = e->spot.gain < EVIDENCE ? e->spot.gain : EVIDENCE;
-  return (most == INT32_MIN ? 0 : most) - other_call + 16 * evidence;
+  const int64_t places = back < c.at ? back + 1 : c.at;
+  int32_t support[BACK + 1] = {0};
+  int64_t best = 0;
+  add_gains(x, &c, places, c.past, -1, own, 8, support);
+  add_gains_of_others(x, &c, places, support);
+  add_gains_by_line(x, &c, places, support);
+  for (int64_t k = 1; k < places; k++)
+    if (support[k] > support[best]) best = k;
+  if (best > 0) e->before = event_at(x, e->rank, c.at - best, head);
+  return support[best] - other_call + 16 * evidence;
 }

@@ -87,6 +87,19 @@ where rank 0 was at train.py:15 in step 3, and the 5 that follow are shifted lik
   2 10 skip:1:3 last:1
 equal without_steps_and_lines_nothing_shows_it \
   "40 records of 4 ranks: consistent (order and shapes only)" 4 10 bare skip:1:3 last:1
+
+# Half of many ranks miss an operation: each edit is compared with the operations of 16 other ranks.
+limit=6
+[ "${SAN:-0}" = 1 ] && limit=24
+missing=$(for rank in $(seq 0 29); do echo "skip:$rank:3"; done)
+rm -rf "$tmp/run"
+mkdir "$tmp/run"
+# shellcheck disable=SC2086 # one word each
+python3 -B tests/ref/trace/cause_equal.py "$tmp/run" 64 1500 bare $missing
+# shellcheck disable=SC3045 # dash has ulimit -t
+(ulimit -t $limit; "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1)
+[ $? -eq 1 ] && grep -q "^rank 0 ended after 1499 records; ranks 30–63 wait for it in $op" "$tmp/out"
+verdict $? many_ranks_are_compared_within_a_limit_of_processor_time "$(head -c 600 "$tmp/out")"
 ZEROPROOF=$zp python3 -B tests/ref/trace/cause_score.py --seeds 0-120 --large 0-80 \
   --equal 0-60 --exact \
   >"$tmp/table" 2>&1
