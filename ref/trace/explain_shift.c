@@ -11,6 +11,9 @@
 /* Other members that a rank is compared with; operations that it may lack. */
 enum { PEERS = 3, SHIFTS = 12 };
 
+/* A step that agrees, in lines that agree. Ranks keep fewer operations than half of it. */
+enum { STEP = 1 << 14 };
+
 /* ---- The operations of a rank in a team ------------------------------------------------------ */
 
 static zp_explain_call *append(explain *x, zp_explain_calls *l)
@@ -123,10 +126,19 @@ static const zp_explain_call *nth(const zp_explain_calls *l, int64_t i)
   return &l->at[i - l->first];
 }
 
-/* How far two operations agree in line and step. The ends of a pair have lines of their own. */
+/* How far two operations agree in line and step. One step outweighs all lines, which may differ
+ * between ranks anyway. The ends of a pair have lines of their own. */
 static int32_t likeness(const zp_explain_call *a, const zp_explain_call *b, int pair)
 {
-  return (a->step >= 0 && a->step == b->step) + (!pair && a->line != 0 && a->line == b->line);
+  return STEP * (a->step >= 0 && a->step == b->step) +
+         (!pair && a->line != 0 && a->line == b->line);
+}
+
+/* How many steps and lines a difference of two sums of likenesses is. */
+static int32_t agreeing(int32_t likeness)
+{
+  const int32_t steps = (likeness + STEP / 2) / STEP, lines = likeness - steps * STEP;
+  return steps + (lines > 0 ? lines : 0);
 }
 
 /* Whether both are known to be at the same line in the same step. */
@@ -163,6 +175,7 @@ static int find_range(range *r)
 static void score_shifts(const range *r, int32_t *score)
 {
   int32_t rest[SHIFTS + 1] = {0}; /* [d]: of what follows, after d that `less` lacks */
+  const int32_t one = nth(r->more, r->to)->step >= 0 ? STEP : 1;
   score[r->to - r->from] = 0;
   for (int64_t i = r->to; i-- > r->from;) {
     int32_t best = INT32_MIN / 2;
@@ -170,7 +183,7 @@ static void score_shifts(const range *r, int32_t *score)
       /* each further one that it lacks takes more than one line or step that agrees */
       const int32_t here =
           rest[d] + (i + d < r->end ? likeness(nth(r->less, i), nth(r->more, i + d), r->pair) : 0);
-      best = here > best - 1 ? here : best - 1;
+      best = here > best - one ? here : best - one;
       rest[d] = best;
     }
     score[i - r->from] = best;
@@ -198,7 +211,7 @@ static spot find_spot(explain *x, const range *r)
   spot s = {.known = 1,
             .number = at,
             .back = r->to - at,
-            .gain = best - x->score[n - 1],
+            .gain = agreeing(best - x->score[n - 1]),
             .site = c->site,
             .phase = c->phase,
             .step = c->step};

@@ -156,19 +156,26 @@ def first_shifted(program, run):
 
 def loop(folder, world, steps, *options):
     """A loop with one all_reduce a step. Options: "bare": neither steps nor sites;
-    "skip:RANK:STEP", "extra:RANK:STEP", and "last:RANK": one more after the last step."""
+    "skip:RANK:STEP", "extra:RANK:STEP", and "last:RANK": one more after the last step.
+    "rotated:RANK": three a step, at lines of their own, which are rotated on one rank."""
     program = Program(int(world))
     group = program.group(range(program.world))
     program.marks = "bare" not in options
+    rotated = [int(o.split(":")[1]) for o in options if o.startswith("rotated:")]
+    each = 3 if rotated else 1
+    for unit in range(int(steps) * each if rotated else 0):
+        sites = [f"train.py:{15 + (unit + shift) % each}" for shift in range(2)]
+        program.lines[unit] = {r: sites[r in rotated] for r in range(program.world)}
     for step in range(int(steps)):
-        if program.marks:
+        if program.marks and not rotated:
             program.lines[step] = "train.py:15"
         for rank, events in enumerate(program.events):
             if program.marks:
                 events.append(("step", step))
             times = 1 - (f"skip:{rank}:{step}" in options) + (f"extra:{rank}:{step}" in options)
             times += f"last:{rank}" in options and step == int(steps) - 1
-            events += [("op", group, (ALL_REDUCE, SUM, FP32, 4, -1), False, step)] * times
+            units = [step * each + i for i in range(each - 1)] + [step * each + each - 1] * times
+            events += [("op", group, (ALL_REDUCE, SUM, FP32, 4, -1), False, u) for u in units]
     write(program, Run(program), folder)
 
 

@@ -70,6 +70,9 @@ equal without_steps_and_lines_any_of_them_may_be_it "rank 1 skipped $op $in4 (or
 equal it_may_be_earlier_than_what_is_kept "step 2952: rank 1 skipped $op $at (or an earlier one) \
 $next 2953 (train.py:15) at its record 2952; 2047 equal operations later, ranks 0, 2, 3 are \
 waiting for one more" 4 5000 skip:1:3
+equal a_step_outweighs_lines_that_differ_on_a_rank_anyway "step 9: rank 1 skipped $op $at and \
+entered the next equal one (train.py:16) at its record 27; 2 equal operations later, ranks 0, 2, 3 \
+are waiting for one more" 4 10 rotated:1 skip:1:9
 lines="This is no error if ranks run different lines, as in \`if rank == 0\`"
 equal a_skip_that_is_made_up_for_is_a_warning "warning: rank 1 may have skipped $op $at in step 3: \
 its record 3 is at train.py:15 in step 4, where rank 0 was at train.py:15 in step 3, and the 5 \
