@@ -14,6 +14,9 @@
  * by call sites alone, which may agree by chance if ranks run different lines. */
 enum { SHIFTS = 12, STEPS = 2, SITES = 6, MOMENT = 400 };
 
+/* Warnings of a group at most. */
+enum { WARNINGS = 8 };
+
 typedef struct call { /* an operation of a rank in a group */
   int64_t group, number, record, step;
   uint64_t moment; /* a hash of step and call site; 0: both are unknown */
@@ -31,12 +34,17 @@ typedef struct shift {    /* from operation `from` on, a member is ahead of the 
   int earlier;            /* it may have begun before */
 } shift;
 
+typedef struct deviation { /* a member that is shifted, and where it first differs */
+  shift shift;
+  int32_t rank;
+  call mine, theirs;
+} deviation;
+
 typedef struct reference { /* the calls of the first member of a group, and what was found */
   calls calls;
   call *own;
-  int32_t *rank, same, shifted, cap; /* [shifted] the ranks that are shifted */
-  shift first;
-  call mine, theirs; /* where the first of them differs */
+  deviation *found; /* [shifted] */
+  int32_t same, shifted, cap;
 } reference;
 
 /* ---- The operations of a rank ---------------------------------------------------------------- */
@@ -159,16 +167,13 @@ static void compare(judge *j, reference **of, const calls *mine)
   }
   if (r->shifted == r->cap) {
     const int32_t n = r->cap ? 2 * r->cap : 4;
-    r->rank = zp_trace_grow(&j->failure, r->rank, (size_t)r->cap, (size_t)n, sizeof *r->rank);
+    r->found = zp_trace_grow(&j->failure, r->found, (size_t)r->cap, (size_t)n, sizeof *r->found);
     r->cap = n;
   }
-  r->rank[r->shifted++] = mine->rank;
-  if (r->shifted > 1 && r->first.from <= s.from) return;
-  r->first = s;
-  r->mine = *nth(mine, s.from);
-  r->theirs = *nth(&r->calls, s.from);
-  r->rank[r->shifted - 1] = r->rank[0];
-  r->rank[0] = mine->rank;
+  r->found[r->shifted++] = (deviation){.shift = s,
+                                       .rank = mine->rank,
+                                       .mine = *nth(mine, s.from),
+                                       .theirs = *nth(&r->calls, s.from)};
 }
 
 /* ---- Reporting ------------------------------------------------------------------------------- */
@@ -194,20 +199,26 @@ static void parts_of(const player *p, const call *c, char *site, char *step)
   if (c->step >= 0) snprintf(step, MOMENT, " in step %" PRId64, c->step);
 }
 
-static int ascending(const void *a, const void *b)
+/* In the order of the first operation that differs. Those that deviate alike follow each other, in
+ * the order of their ranks. */
+static int by_shift(const void *a, const void *b)
 {
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return x < y ? -1 : x > y;
+  const deviation *x = a, *y = b;
+  if (x->shift.from != y->shift.from) return x->shift.from < y->shift.from ? -1 : 1;
+  if (x->shift.ahead != y->shift.ahead) return x->shift.ahead < y->shift.ahead ? -1 : 1;
+  return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static void report(judge *j, const group *g, reference *r)
+/* Reports n members that deviate alike. others: the members, besides the reference, that do not.
+ * Returns 1 if it is the reference that deviates. */
+static int report(judge *j, const group *g, const reference *r, const deviation *of, int32_t n,
+                  int32_t others)
 {
   /* if most are ahead of the reference, it is the reference that lags */
-  const int swap = r->shifted > r->same + 1, tie = r->shifted == 1 && r->same == 0;
-  const int32_t reference_rank = r->calls.rank, first = swap ? reference_rank : r->rank[0];
-  const int32_t other = swap ? r->rank[0] : reference_rank;
-  const call *mine = swap ? &r->theirs : &r->mine, *theirs = swap ? &r->mine : &r->theirs;
-  const int64_t ahead = swap ? -r->first.ahead : r->first.ahead, d = ahead < 0 ? -ahead : ahead;
+  const int swap = n > others + 1, tie = n == 1 && others == 0;
+  const int32_t first = swap ? r->calls.rank : of->rank, other = swap ? of->rank : r->calls.rank;
+  const call *mine = swap ? &of->theirs : &of->mine, *theirs = swap ? &of->mine : &of->theirs;
+  const int64_t ahead = swap ? -of->shift.ahead : of->shift.ahead, d = ahead < 0 ? -ahead : ahead;
   char at_mine[MOMENT], at_theirs[MOMENT], site[MOMENT], step[MOMENT], op[160], more[64] = "";
   char name[ZP_TRACE_MEMBERS_TEXT], or_else[64] = "";
   const int skipped = ahead > 0;
@@ -226,14 +237,28 @@ static void report(judge *j, const group *g, reference *r)
       " that follow are shifted likewise%s. This is no error if ranks run different lines, as in "
       "`if rank == 0`",
       (int)first, skipped ? "skipped" : "entered in addition", more, op, site,
-      zp_trace_members_text(g, name), step, r->first.earlier ? " or earlier" : "", or_else,
-      mine->record, at_mine, (int)other, at_theirs, r->first.n - 1,
-      r->shifted > 1 && !swap ? ", also on other ranks" : "");
-  const int32_t both[2] = {first < other ? first : other, first < other ? other : first};
-  if (r->shifted > 1) qsort(r->rank, (size_t)r->shifted, sizeof *r->rank, ascending);
-  if (swap) zp_trace_set_ranks(j, &reference_rank, 1);
-  else if (tie) zp_trace_set_ranks(j, both, 2);
-  else zp_trace_set_ranks(j, r->rank, r->shifted);
+      zp_trace_members_text(g, name), step, of->shift.earlier ? " or earlier" : "", or_else,
+      mine->record, at_mine, (int)other, at_theirs, of->shift.n - 1,
+      n > 1 && !swap ? ", also on other ranks" : "");
+  int32_t *ranks = zp_trace_grow(&j->failure, NULL, 0, (size_t)n + 1, sizeof *ranks);
+  for (int32_t i = 0; i < n; i++) ranks[i] = of[i].rank;
+  if (swap) ranks[0] = first;
+  if (tie) ranks[0] = first < other ? first : other, ranks[1] = first < other ? other : first;
+  zp_trace_set_ranks(j, ranks, swap ? 1 : n + tie);
+  free(ranks);
+  return swap;
+}
+
+static void report_all(judge *j, const group *g, reference *r)
+{
+  qsort(r->found, (size_t)r->shifted, sizeof *r->found, by_shift);
+  for (int32_t i = 0, end, n = 0; i < r->shifted && n < WARNINGS; i = end, n++) {
+    const shift *s = &r->found[i].shift;
+    for (end = i + 1; end < r->shifted; end++)
+      if (r->found[end].shift.from != s->from || r->found[end].shift.ahead != s->ahead) break;
+    /* what deviates from a reference that deviates itself is not known */
+    if (report(j, g, r, &r->found[i], end - i, r->same + r->shifted - (end - i))) return;
+  }
 }
 
 void zp_trace_report_shifted(judge *j)
@@ -254,9 +279,9 @@ void zp_trace_report_shifted(judge *j)
   for (int64_t i = 0; i < j->groups; i++) {
     reference *r = all[i];
     if (r == NULL) continue;
-    if (r->shifted > 0) report(j, j->all[i], r);
+    if (r->shifted > 0) report_all(j, j->all[i], r);
     free(r->own);
-    free(r->rank);
+    free(r->found);
     free(r);
   }
   free(all);

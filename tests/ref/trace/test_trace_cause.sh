@@ -88,6 +88,26 @@ equal of_two_ranks_either_may_be_it "warning: rank 1 may have skipped $op (train
 {0, 1} in step 3, or rank 0 entered it in addition: its record 3 is at train.py:15 in step 4, \
 where rank 0 was at train.py:15 in step 3, and the 5 that follow are shifted likewise. $lines" \
   2 10 skip:1:3 last:1
+several() { # several NAME JSON RANKS STEPS DEVIATION...: the ranks of the warnings, and their number
+  name=$1
+  expected=$2
+  shift 2
+  rm -rf "$tmp/run"
+  mkdir "$tmp/run"
+  python3 -B tests/ref/trace/cause_equal.py "$tmp/run" "$@"
+  "$zp" trace check --json "$tmp/run" >"$tmp/out" && [ "$(jq -c '[.findings[] |
+    select(.kind == "shifted") | [.ranks, (.text | contains("also on other ranks")),
+    (.text | contains("may have skipped"))]]' "$tmp/out")" = "$expected" ]
+  verdict $? "$name" "$(cat "$tmp/out")"
+}
+several each_rank_that_deviates_elsewhere_has_a_warning \
+  '[[[1],false,true],[[2],false,true],[[3],false,true]]' \
+  4 12 skip:1:3 skip:2:5 skip:3:7 last:1 last:2 last:3
+several one_that_skips_and_one_that_adds_have_their_own \
+  '[[[1],false,true],[[2],false,false]]' 5 12 skip:1:3 extra:2:6 skip:2:11 last:1
+several ranks_that_deviate_alike_share_a_warning '[[[1,2],true,true]]' \
+  6 12 skip:1:3 skip:2:3 last:1 last:2
+several most_ranks_are_right '[[[0],false,true]]' 4 12 skip:0:3 last:0
 equal without_steps_and_lines_nothing_shows_it \
   "40 records of 4 ranks: consistent (order and shapes only)" 4 10 bare skip:1:3 last:1
 
