@@ -256,6 +256,16 @@ static void note_own(edit *e, const zp_explain_calls *mine)
   s->room = i > 0 && i < mine->n ? mine->at[i].order - mine->at[i - 1].order - 1 : 0;
 }
 
+/* The ends of a pair have lines of their own: the line of a skipped one is that of the rank's equal
+ * operation after it, or before. */
+static const char *own_site(const edit *e, const zp_explain_calls *mine)
+{
+  const int64_t at = e->spot.number - mine->first;
+  for (int64_t i = at; i >= 0 && i >= at - 1; i--)
+    if (i < mine->n && zp_trace_same(&mine->at[i].sig, &e->what.sig)) return mine->at[i].site;
+  return NULL;
+}
+
 static void locate(explain *x, const option *o, edit *e)
 {
   const int skips = e->kind == EDIT_INSERT;
@@ -279,6 +289,7 @@ static void locate(explain *x, const option *o, edit *e)
     if (peers++ == 0 || s.gain > e->spot.gain) e->spot = s;
   }
   if (e->spot.known) note_own(e, mine);
+  if (e->spot.known && skips && t->parent >= 0) e->spot.site = own_site(e, mine);
   if (e->spot.known && skips) e->what.site = e->spot.site;
 }
 

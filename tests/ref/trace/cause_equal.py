@@ -9,10 +9,13 @@ import sys
 from cause_programs import (
     ALL_REDUCE,
     FP32,
+    RECV,
+    SEND,
     SUM,
     Program,
     Run,
     families,
+    p2p,
     signature,
     wait_for,
     write,
@@ -157,7 +160,8 @@ def first_shifted(program, run):
 def loop(folder, world, steps, *options):
     """A loop with one all_reduce a step. Options: "bare": neither steps nor sites;
     "skip:RANK:STEP", "extra:RANK:STEP", and "last:RANK": one more after the last step.
-    "rotated:RANK": three a step, at lines of their own, which are rotated on one rank."""
+    "rotated:RANK": three a step, at lines of their own, which are rotated on one rank.
+    "pair": rank 0 sends to rank 1 instead, each at a line of its own."""
     program = Program(int(world))
     group = program.group(range(program.world))
     program.marks = "bare" not in options
@@ -169,13 +173,18 @@ def loop(folder, world, steps, *options):
     for step in range(int(steps)):
         if program.marks and not rotated:
             program.lines[step] = "train.py:15"
+        if "pair" in options:
+            program.lines[step] = {0: "train.py:10", 1: "train.py:11"}
         for rank, events in enumerate(program.events):
             if program.marks:
                 events.append(("step", step))
             times = 1 - (f"skip:{rank}:{step}" in options) + (f"extra:{rank}:{step}" in options)
             times += f"last:{rank}" in options and step == int(steps) - 1
             units = [step * each + i for i in range(each - 1)] + [step * each + each - 1] * times
-            events += [("op", group, (ALL_REDUCE, SUM, FP32, 4, -1), False, u) for u in units]
+            sig = (ALL_REDUCE, SUM, FP32, 4, -1)
+            if "pair" in options:
+                sig = p2p(RECV if rank == 1 else SEND, 1 - rank, 4)
+            events += [("op", group, sig, False, u) for u in units]
     write(program, Run(program), folder)
 
 

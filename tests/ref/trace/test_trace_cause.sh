@@ -73,6 +73,10 @@ waiting for one more" 4 5000 skip:1:3
 equal a_step_outweighs_lines_that_differ_on_a_rank_anyway "step 9: rank 1 skipped $op $at and \
 entered the next equal one (train.py:16) at its record 27; 2 equal operations later, ranks 0, 2, 3 \
 are waiting for one more" 4 10 rotated:1 skip:1:9
+recv="skipped recv of 4 fp32 from rank 0 (train.py:11) in 'world'"
+equal a_skipped_receive_has_the_line_of_the_receiver "step 5: either rank 1 $recv and entered the \
+next equal one of step 6 (train.py:11) at its record 5; 4 equal operations later, rank 0 is \
+waiting for one more," 2 10 pair skip:1:5
 lines="This is no error if ranks run different lines, as in \`if rank == 0\`"
 equal a_skip_that_is_made_up_for_is_a_warning "warning: rank 1 may have skipped $op $at in step 3: \
 its record 3 is at train.py:15 in step 4, where rank 0 was at train.py:15 in step 3, and the 5 \
