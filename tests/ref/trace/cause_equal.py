@@ -138,22 +138,24 @@ def make(seed, least, most):
 
 
 def first_shifted(program, run):
-    """Of a program whose rank skipped one and made up for it: the step and the site that another
-    member had where those of the rank first differ, or None if not more than EVIDENCE do."""
+    """Of a program whose rank skipped one and made up for it: the rank's record, and the step and the
+    site that another member had, where they first differ, or None if not more than EVIDENCE do."""
     rank = program.deviation[1]
     ranks = program.groups[program.group_of_deviation]
     other = next(r for r in ranks if r != rank)
     lists = []
     for r in (rank, other):
-        step, found = -1, []
+        step, record, found = -1, 0, []
         for e in run.traces[r]:
             if e[0] == "step":
                 step = e[1]
-            elif e[0] == "op" and e[1] == program.group_of_deviation:
-                found.append((step, program.site(r, e)))
+            elif e[0] == "op":
+                if e[1] == program.group_of_deviation:
+                    found.append((record, step, program.site(r, e)))
+                record += 1
         lists.append(found)
-    pairs = list(zip(*lists, strict=False))
-    differ = [theirs for mine, theirs in pairs if mine != theirs]
+    pairs = zip(*lists, strict=False)
+    differ = [(mine[0], *theirs[1:]) for mine, theirs in pairs if mine[1:] != theirs[1:]]
     return differ[0] if len(differ) > EVIDENCE[program.marks] else None
 
 

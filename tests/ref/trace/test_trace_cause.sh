@@ -131,4 +131,25 @@ ZEROPROOF=$zp python3 -B tests/ref/trace/cause_score.py --seeds 0-120 --large 0-
   --equal 0-60 --exact \
   >"$tmp/table" 2>&1
 verdict $? the_culprit_is_named_first_in_a_fixed_sample "$(cat "$tmp/table")"
+
+# The score finds wrong verdicts: a command changes each one as jq's filter says.
+detected() { # detected NAME FILTER
+  cat >"$tmp/changed" <<X
+#!/bin/sh
+"$zp" "\$@" | jq '$2'
+exit 0
+X
+  chmod +x "$tmp/changed"
+  ! ZEROPROOF=$tmp/changed python3 -B tests/ref/trace/cause_score.py --equal 0-20 --exact \
+    >"$tmp/table" 2>&1 && grep -q '^seed [0-9]*, ' "$tmp/table"
+  verdict $? "$1" "$(cat "$tmp/table")"
+}
+detected the_score_finds_errors_that_are_not_reported \
+  'if .good then . else .good = true | .cause = [] | .findings = [] end'
+detected the_score_finds_a_hint_of_the_wrong_direction \
+  '(.findings[] | select(.kind == "shifted") | .text) |=
+    sub("may have skipped"; "may have entered in addition")'
+detected the_score_finds_a_hint_of_the_wrong_record \
+  '(.findings[] | select(.kind == "shifted") | .record) |= . + 1'
+detected the_score_finds_a_wrong_rank '.cause[].ranks |= map(. + 1)'
 finish
