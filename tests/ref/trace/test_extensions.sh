@@ -99,7 +99,7 @@ expect 1 '^step 3: rank 1 ended with exit status 3, after 1 record; rank 0 waits
   an_exit_status_that_others_wait_for_is_an_error trace check "$tmp/run"
 ! grep -q '^[^s].*rank 1 ended' "$tmp/out"
 verdict $? it_is_the_first_finding "$(cat "$tmp/out")"
-! grep -q 'without an end mark' "$tmp/out"
+! grep -q 'no end mark' "$tmp/out"
 verdict $? a_rank_that_exits_was_not_killed "$(cat "$tmp/out")"
 trace 1 "\\004\\003$(operation 1)$(ended 2 1 'ValueError')"
 expect 1 '^step 3: rank 1 ended with an exception \(ValueError\), exit status 1, after 1 record' \
@@ -119,7 +119,7 @@ both "$(operation 1)$(ended 3 0 '')"
 expect 0 "^2 records of 2 ranks: $only" traces_that_end_with_the_byte_0_are_complete \
   trace check "$tmp/run"
 both "$(operation 1)\\014\\003\\002\\003"
-expect 0 '2 traces without an end mark' without_the_byte_there_is_no_end trace check "$tmp/run"
+expect 0 '2 ranks \(0, 1\) have no end mark' without_the_byte_there_is_no_end trace check "$tmp/run"
 invalid the_byte_must_be_within_the_body "$(extension 3 1 '\003')"
 trace 0 "\\004\\003$(operation 1)$(operation 3)\\011"
 trace 1 "\\004\\003$(operation 1)$(ended 4 0 '')"
@@ -195,7 +195,7 @@ sent() { # sent LANE LANE: rank 0 sends the first, rank 1 receives the second
 sent 7 7
 expect 0 'and 1 values\)$' a_send_is_compared_with_its_receive trace check "$tmp/run"
 sent 7 6
-expect 1 '^result of send 4 fp32 to group rank 1 .* differs: rank 1 received another value than ' \
+expect 1 '^result of send of 4 fp32 to group rank 1 .* differs: rank 1 received another value than ' \
   another_value_that_was_received_is_reported trace check "$tmp/run"
 trace 1 "$(p2p 11 0)\\011"
 expect 0 'order and shapes only' a_send_alone_is_not_compared trace check "$tmp/run"
