@@ -138,8 +138,9 @@ def make(seed, least, most):
 
 
 def first_shifted(program, run):
-    """Of a program whose rank skipped one and made up for it: the rank's record, and the step and the
-    site that another member had, where they first differ, or None if not more than EVIDENCE do."""
+    """Of a program whose rank skipped one and made up for it: the rank's record, and the step and
+    the site that another member had, where they first differ, or None if not more than EVIDENCE
+    do."""
     rank = program.deviation[1]
     ranks = program.groups[program.group_of_deviation]
     other = next(r for r in ranks if r != rank)

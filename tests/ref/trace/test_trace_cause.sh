@@ -92,7 +92,7 @@ equal of_two_ranks_either_may_be_it "warning: rank 1 may have skipped $op (train
 {0, 1} in step 3, or rank 0 entered it in addition: its record 3 is at train.py:15 in step 4, \
 where rank 0 was at train.py:15 in step 3, and the 5 that follow are shifted likewise. $lines" \
   2 10 skip:1:3 last:1
-several() { # several NAME JSON RANKS STEPS DEVIATION...: the ranks of the warnings, and their number
+several() { # several NAME JSON RANKS STEPS DEVIATION...: [ranks, others likewise, skipped]...
   name=$1
   expected=$2
   shift 2
@@ -125,7 +125,8 @@ mkdir "$tmp/run"
 python3 -B tests/ref/trace/cause_equal.py "$tmp/run" 64 1500 bare $missing
 # shellcheck disable=SC3045 # dash has ulimit -t
 (ulimit -t $limit; "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1)
-[ $? -eq 1 ] && grep -q "^rank 0 ended after 1499 records; ranks 30–63 wait for it in $op" "$tmp/out"
+[ $? -eq 1 ] &&
+  grep -q "^rank 0 ended after 1499 records; ranks 30–63 wait for it in $op" "$tmp/out"
 verdict $? many_ranks_are_compared_within_a_limit_of_processor_time "$(head -c 600 "$tmp/out")"
 ZEROPROOF=$zp python3 -B tests/ref/trace/cause_score.py --seeds 0-120 --large 0-80 \
   --equal 0-60 --exact \
