@@ -19,8 +19,10 @@ writes="$plot train:--save plan:--svg plan:--trace $cuda trace:--out"
 silent="train:--svg train:--trace adapter:--svg adapter:--trace"
 # tests/conformance/outputs_test.py, reports_test.py
 judge="check:--out check:--log report:--out"
+# tests/ref/comm/hosts: a second place for what standard error has
+log="launch:--log"
 reads="train:--data train:--load train:--config plan:--config plan:--machine sim:--config
-  counters:--config
+  counters:--config launch:--hosts elastic:--hosts
   check:--quick check:--known check:--support report:--known report:--python"
 for command in $("$zp" help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v '^help$'); do
   "$zp" "$command" --help >"$tmp/help" 2>&1
@@ -28,12 +30,12 @@ for command in $("$zp" help | sed -n 's/^  \([a-z]*\)  *[a-z].*/\1/p' | grep -v 
     sed "s/^/$command:/"
 done >"$tmp/found"
 for one in $(cat "$tmp/found"); do
-  case " $(echo $writes $silent $judge $reads train:--plot) " in
+  case " $(echo $writes $silent $judge $log $reads train:--plot) " in
   *" $one "*) ;;
   *) verdict 1 "every_option_with_a_file_is_in_the_table" "$one: add it to $0" ;;
   esac
 done
-for one in $writes $silent $judge $reads; do
+for one in $writes $silent $judge $log $reads; do
   grep -qx -e "$one" "$tmp/found"
   verdict $? "help_has_$one" "the table in $0 has an option that --help lacks"
 done
