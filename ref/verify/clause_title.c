@@ -17,6 +17,7 @@ static const struct {
     {"CKPT-8", "one checkpoint"},
     {"CKPT-9", "one save"},
     {"CKPT-10", "hyperparameters"},
+    {"CKPT-11", "in the background"},
     {"ERR-1", "what may differ"},
     {"ERR-2", "affine forms"},
     {"ERR-3", "products"},

@@ -1,7 +1,7 @@
 # Gradients that are written where the engine adds them (zp_engine_grad_buffer): the bits of copied
 # ones, on both engines; each wait that orders them is needed; misuse has an error; and a rule of
 # the engine that is broken in a copy of its source is found. spec: PART-8, STRM-1, STRM-2
-# inputs: @make build/tests/drivers/cuda/api_in_place* build/tests/drivers/cuda/api_run.o
+# inputs: @make build/tests/drivers/cuda/api_in_place* build/tests/drivers/cuda/api_run.o build/cuda/engine_cases/ranks.o
 # inputs: cuda/engine ref tests/fixtures/lib.sh tests/drivers/cuda/api_in_place.c
 . tests/fixtures/lib.sh
 build=${ZP_BUILD:-build}
@@ -115,7 +115,8 @@ broken() { # broken NAME SED ARGUMENT...: some seed has other bits, or an error
   # shellcheck disable=SC2086
   if ! "$cc" -std=c11 -O1 -w $headers -Icuda/engine/executor -c "$tmp/gradients.c" -o "$tmp/g.o" \
     2>"$tmp/out" ||
-    ! "$cc" -fopenmp "$program.o" "$build/tests/drivers/cuda/api_run.o" "$tmp/g.o" \
+    ! "$cc" -fopenmp "$program.o" "$build/tests/drivers/cuda/api_run.o" \
+      "$build/cuda/engine_cases/ranks.o" "$tmp/g.o" \
       "$build/libzpcuda.a" "$build/libsimdev.a" "$build/libzeroproof.a" \
       $(pkg-config --libs jansson libxxhash) -pthread -lm -o "$tmp/broken" 2>"$tmp/out"; then
     verdict 1 "broken:$name" "$(head -3 "$tmp/out")"
