@@ -1,7 +1,8 @@
 # The CUDA engine for one rank on simdev, for python/zeroproof and its tests.
 
 ENGINE_SIMDEV     := $(BUILD)/libzeroproof_engine_simdev.so
-ENGINE_SIMDEV_OBJ := $(BUILD)/cuda/binding/simulated.o $(BUILD)/cuda/binding/described.o
+ENGINE_SIMDEV_OBJ := $(BUILD)/cuda/binding/simulated.o $(BUILD)/cuda/binding/described.o \
+  $(BUILD)/cuda/engine_cases/ranks.o
 $(BUILD)/cuda/binding/simulated.o: CPPFLAGS += $(CUDA_CPPFLAGS)
 $(BUILD)/cuda/binding/described.o: CPPFLAGS += -Dzp_engine_create=zp_simulated_create
 $(BUILD)/cuda/binding/simulated.o: | $(firstword $(CUDA_HEADERS))

@@ -1,112 +1,46 @@
 #include "simulated.h"
 
+#include <cuda_runtime_api.h>
 #include <stdio.h>
 
-#include "../engine/api.h"
-#include "../simdev/simdev.h"
+#include "../engine_cases/ranks.h"
 
-/* The process that is simulated: its program, and the engine's watchdog as another host. */
-typedef struct process {
+/* The program that is simulated, as the only rank. */
+typedef struct simulated {
   int (*program)(void *);
   void *ctx;
   int engines;
-  char lock, begins, ended; /* for simdev: their addresses */
-  void (*watch)(void *);
-  void *arg;
-  zp_cuda_threads threads;
-} process;
+} simulated;
 
-static process *now;
+static simulated *now;
 
-static int start(void *ctx, void (*fn)(void *), void *arg)
+static int run_program(void *ctx, int32_t rank)
 {
-  process *p = ctx;
-  p->watch = fn;
-  p->arg = arg;
-  simdev_signal(&p->begins);
-  return 0;
-}
-
-static void join(void *ctx)
-{
-  simdev_await(&((process *)ctx)->ended);
-}
-
-static void lock(void *ctx)
-{
-  simdev_lock(&((process *)ctx)->lock);
-}
-
-static void unlock(void *ctx)
-{
-  simdev_unlock(&((process *)ctx)->lock);
-}
-
-static int nap(void *ctx, uint64_t ns)
-{
-  (void)ns;
-  unlock(ctx);
-  simdev_pause();
-  return simdev_lock(&((process *)ctx)->lock);
-}
-
-static void wake(void *ctx)
-{
-  (void)ctx;
-}
-
-/* There is no other rank. */
-static void say(void *ctx, const zp_alarm *alarm)
-{
-  (void)ctx, (void)alarm;
-}
-
-static int hear(void *ctx, zp_alarm *alarm)
-{
-  (void)ctx, (void)alarm;
-  return 0;
-}
-
-static int host(void *arg, int rank)
-{
-  process *p = arg;
+  const simulated *p = ctx;
   (void)rank;
   (void)p->program(p->ctx);
-  if (!p->watch) simdev_signal(&p->begins);
-  return 0;
-}
-
-static int watchdog(void *arg, int rank)
-{
-  process *p = arg;
-  (void)rank;
-  if (simdev_await(&p->begins) || !p->watch) return 0;
-  p->watch(p->arg);
-  simdev_signal(&p->ended);
   return 0;
 }
 
 const char *zp_simulated_run(int (*program)(void *), void *ctx, uint64_t seed, int64_t device_bytes,
                              uint32_t stack_bytes)
 {
-  static char found[1000];
-  process p = {.program = program, .ctx = ctx};
-  const simdev_options o = {.seed = seed,
-                            .order = (simdev_order)(seed % 4),
-                            .device_bytes = (uint64_t)device_bytes,
-                            .stack_bytes = stack_bytes};
-  const char *why = "";
-  simdev *s = now ? NULL : simdev_open(1, 1, &o, &why);
+  static char text[1000], found[1000 + sizeof "simdev: "];
+  simulated p = {program, ctx, 0};
+  const zp_simdev_ranks ranks = {.ranks = 1,
+                                 .options = {.seed = seed,
+                                             .order = (simdev_order)(seed % 4),
+                                             .device_bytes = (uint64_t)device_bytes,
+                                             .stack_bytes = stack_bytes},
+                                 .program = run_program,
+                                 .ctx = &p};
   if (now) return "a simulation within a simulation";
-  found[0] = '\0';
   now = &p;
-  if (!s || simdev_host(s, 0, host, &p) || simdev_host(s, 0, watchdog, &p))
-    snprintf(found, sizeof found, "simdev: %s", why);
-  else if (simdev_run(s) != SIMDEV_OK)
-    snprintf(found, sizeof found, "simdev: %s", simdev_result(s)->text);
-  if (s) simdev_close(s);
+  const simdev_status status = zp_simdev_ranks_run(&ranks, text, sizeof text);
   now = NULL;
-  return found[0] ? found : NULL;
+  if (status == SIMDEV_OK) return NULL;
+  snprintf(found, sizeof found, "simdev: %s", text);
+  return found;
 }
 
 int zp_simulated_create(zp_engine **out, const zp_engine_options *options, zp_error *err)
@@ -116,10 +50,7 @@ int zp_simulated_create(zp_engine **out, const zp_engine_options *options, zp_er
     return zp_fail(err, ZP_E_REFUSED, -1, "%s",
                    now ? "a simulation has one engine: run another one"
                        : "no simulation runs: call within zeroproof.torch.simulated");
-  now->threads = (zp_cuda_threads){now, start, join, lock, unlock, nap, wake};
-  const zp_cuda_host host_of = {
-      simdev_clock_ns, simdev_pause, &now->threads, {now, say, hear}, {0}};
-  return zp_engine_create_on(out, options, &host_of, err);
+  return zp_simdev_ranks_create(out, options, err);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */

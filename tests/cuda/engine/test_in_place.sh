@@ -1,7 +1,8 @@
 # Gradients that are written where the engine adds them (zp_engine_grad_buffer): the bits of copied
 # ones, on both engines; each wait that orders them is needed; misuse has an error; and a rule of
 # the engine that is broken in a copy of its source is found. spec: PART-8, STRM-1, STRM-2
-# inputs: @make build/tests/drivers/cuda/api_in_place* build/tests/drivers/cuda/api_run.o build/cuda/engine_cases/ranks.o
+# inputs: @make build/tests/drivers/cuda/api_in_place* build/tests/drivers/cuda/api_run.o
+# inputs: build/cuda/engine_cases/ranks.o
 # inputs: cuda/engine ref tests/fixtures/lib.sh tests/drivers/cuda/api_in_place.c
 . tests/fixtures/lib.sh
 build=${ZP_BUILD:-build}
