@@ -2,7 +2,7 @@
 
 zeroproof.torch       clip_grad_norm_ and grad_norm with equal bits under every layout
 zeroproof.adapter     tests your ZeRO implementation: the decorator zeroproof.adapter.adapter
-python -m zeroproof.trace -- train.py    records a training script for `zeroproof trace check`
+python -m zeroproof.trace train.py       records a training script for `zeroproof trace check`
 zeroproof check, sim, trace, explain     the command line"""
 
 from __future__ import annotations

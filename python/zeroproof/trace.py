@@ -1,6 +1,6 @@
 """Records the collectives of a training script without an edit of it.
 
-    torchrun --nproc-per-node 2 -m zeroproof.trace --out run -- train.py --epochs 1
+    torchrun --nproc-per-node 2 -m zeroproof.trace --out run train.py --epochs 1
     zeroproof trace check run
 
 The recorder hooks into PyTorch's dispatcher, which every collective passes, whether Python or C++
@@ -37,6 +37,7 @@ def recorder() -> Any:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m zeroproof.trace",
+        usage="%(prog)s [OPTION ...] [-m] SCRIPT [ARGUMENT ...]",
         description="Runs a training script and records its collectives; start it with torchrun.",
         epilog="Then: zeroproof trace check DIR",
     )
@@ -65,16 +66,21 @@ def arguments() -> argparse.Namespace:
         help="record fingerprints of the values of collectives, and every N steps of parameters, "
         "gradients and optimizer state; 0: of collectives only (ZEROPROOF_TRACE_VALUES, or none)",
     )
-    parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, not a file")
-    parser.add_argument("words", metavar="SCRIPT ARGUMENTS", nargs="*", help="after --")
+    parser.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module's name")
+    # all that follows the script is its own, with or without --, which torchrun removes
+    parser.add_argument(
+        "words", metavar="SCRIPT", nargs=argparse.REMAINDER, help="and its arguments"
+    )
     options = parser.parse_args()
-    if not options.words and options.module is None:
-        parser.error("expected a script: python -m zeroproof.trace -- train.py ...")
+    if options.words[:1] == ["--"]:
+        del options.words[0]
+    if not options.words:
+        parser.error("expected a script: python -m zeroproof.trace --out DIR train.py ...")
     if options.depth is not None and not 0 <= options.depth <= 32:
         parser.error(f"--depth {options.depth}: expected 0 to 32")
     if options.values is not None and options.values < 0:
         parser.error(f"--values {options.values}: expected 0 or more")
-    if options.module is None:
+    if not options.module:
         try:
             open(options.words[0], encoding="utf-8").close()
         except OSError as error:
@@ -83,17 +89,16 @@ def arguments() -> argparse.Namespace:
 
 
 def run(options: argparse.Namespace) -> None:
-    if options.module is not None:
-        sys.argv = [options.module, *options.words]
-        runpy.run_module(options.module, run_name="__main__", alter_sys=True)
+    sys.argv = options.words
+    if options.module:
+        runpy.run_module(options.words[0], run_name="__main__", alter_sys=True)
     else:
-        sys.argv = options.words
         sys.path.insert(0, os.path.dirname(os.path.abspath(options.words[0])))
         runpy.run_path(options.words[0], run_name="__main__")
 
 
 def main() -> int:
-    """python -m zeroproof.trace [--out DIR] [--depth N] [--redact] [--values N] -- SCRIPT.py
+    """python -m zeroproof.trace [--out DIR] [--depth N] [--redact] [--values N] SCRIPT.py
     ARGUMENTS... Runs the script as __main__; its exit code is the script's. Others: 2 invalid
     input; 3 the recorder is missing."""
     options = arguments()

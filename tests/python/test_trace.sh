@@ -105,4 +105,16 @@ verdict $? a_missing_script_is_an_error "$(cat "$tmp/log")"
 "$python" -m zeroproof.trace >"$tmp/log" 2>&1
 [ $? -eq 2 ] && grep -q 'expected a script' "$tmp/log"
 verdict $? so_is_none "$(cat "$tmp/log")"
+
+# What follows the script is its own, with -- or without, as torchrun may remove it.
+echo 'import sys; print(sys.argv[1:])' >"$tmp/words.py"
+printf '%s\n' "['--out', 'x', '--lr', '3', '--', '-m']" >"$tmp/want"
+for before in "$tmp/words.py" "-- $tmp/words.py" "--redact $tmp/words.py" \
+  "--redact -- $tmp/words.py" "-m words" "--redact -m words"; do
+  # shellcheck disable=SC2086
+  (cd "$tmp" && PYTHONPATH=$tmp:$PYTHONPATH "$python" -W ignore -m zeroproof.trace $before \
+    --out x --lr 3 -- -m) >"$tmp/log" 2>&1
+  cmp -s "$tmp/log" "$tmp/want"
+  verdict $? "arguments_of:$(echo "$before" | sed "s|$tmp/||; s/ /_/g")" "$(cat "$tmp/log")"
+done
 exit "$bad"
