@@ -79,7 +79,7 @@ static void run(const zp_case *c, const char *folder, const zp_fault *fault, zp_
                                                          : ZP_RANK_FAULT_NONE,
                                          .device = zp_cuda_rank_device};
   const simdev_status status = zp_simdev_ranks_run(&ranks, text, sizeof text);
-  v->steps = (int32_t)j.found[0].step;
+  zp_api_take_seen(&j.found[0], v);
   if (j.first >= 0) {
     v->step = j.found[j.first].step;
     zp_verdict_clause(v, j.found[j.first].clause);

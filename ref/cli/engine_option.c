@@ -188,7 +188,13 @@ const zp_fault *zp_engine_fault(const zp_backend *e, const char *command, const 
 {
   const zp_fault *f = e->fault_find(name);
   const char *why = NULL;
-  if (f == NULL)
+  if (f == NULL && e->own_cases) { /* sim does not run them */
+    fprintf(stderr, "%s: --fault: there is no fault '%s' for the engine %s, which has ", command,
+            name, e->name);
+    for (int32_t i = 0; i < e->fault_count(); i++)
+      fprintf(stderr, "%s%s", i > 0 ? ", " : "", e->fault_at(i)->name);
+    fputs(".\n", stderr);
+  } else if (f == NULL)
     fprintf(stderr,
             "%s: --fault: there is no fault '%s' for the engine %s; `zeroproof sim --engine %s "
             "--fault list` lists them.\n",

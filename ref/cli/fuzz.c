@@ -109,11 +109,10 @@ static const struct argp argp = {
     "planned, simulated, and compared with serial training bit for bit.\v"
     "Half of the cases reduce exactly. A failing case is shrunk and printed with the command that "
     "replays it. A run of 2000 cases or more also fails if a property occurs in fewer than 2 % of "
-    "them, an option of the engine in fewer than 5 %. With --engine cuda each case is trained by "
-    "ref once and by the CUDA engine in several "
-    "execution "
-    "orders, "
-    "and ledgers, norms, scales, masters, moments and parameters are compared bit for bit. With "
+    "them, an option of the engine in fewer than 5 % (not with --engine api or api-cuda, which "
+    "draw cases for what they support). With --engine cuda each case is trained by ref once and by "
+    "the CUDA engine in several execution orders, and ledgers, norms, scales, masters, moments and "
+    "parameters are compared bit for bit. With "
     "--engine api each rank is a thread that calls the public functions of engine.h (at most 4 "
     "ranks, data parallel): gradients in random order, saves and loads, wrong calls whose errors "
     "are checked, lists in which nothing is trained. With --engine api-cuda each of at most 6 "
@@ -178,7 +177,7 @@ static void print_shares(const fuzz_args *a, const zp_fuzz_sums *s)
                   zp_fuzz_is_thin(&a->job, s, i) ? "TOO FEW: " : "", zp_fuzz_axis_title(i));
   }
   printf("\n");
-  if (s->cases < ZP_FUZZ_COVERAGE_CASES)
+  if (s->cases < ZP_FUZZ_COVERAGE_CASES && !a->job.engine->own_cases)
     printf("(in a run of %d cases or more, a share below 2 %%, of options 5 %%, is a failure; this "
            "run is shorter)\n",
            ZP_FUZZ_COVERAGE_CASES);

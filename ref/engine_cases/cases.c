@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "../verify/random_case.h"
-#include "rank_run.h"
 
 enum { DRAWS = 2000 };
 
@@ -77,6 +76,28 @@ int32_t zp_api_rank_fault(const zp_fault *fault)
   for (int32_t i = 0; i < zp_api_fault_count(); i++)
     if (fault == &faults[i]) return i + 1;
   return ZP_RANK_FAULT_NONE;
+}
+
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+void zp_api_take_seen(const zp_rank_run_found *found, zp_verdict *v)
+{
+  const zp_rank_run_seen *seen = &found->seen;
+  v->steps = (int32_t)found->step;
+  v->skipped = seen->skipped;
+  v->clipped = seen->clipped;
+  v->grown = seen->grown;
+  v->lowered = seen->lowered;
+  v->reloaded = seen->reloaded;
+}
+
+void zp_api_take_found(const zp_rank_run_found *found, zp_verdict *v)
+{
+  zp_api_take_seen(found, v);
+  if (!found->clause[0]) return;
+  v->step = found->step;
+  zp_verdict_clause(v, found->clause);
+  zp_verdict_say(v, "%s%s", v->text_used > 0 ? "\n" : "", found->text);
 }
 
 /* ---- Running --------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #define ZP_ENGINE_CASES_CASES_H
 
 #include "../verify/backend.h"
+#include "rank_run.h"
 
 enum { ZP_API_UNSUPPORTED = 3 };
 enum { ZP_API_THREADS_ONLY = 1, ZP_API_TOO_MANY = 2, ZP_API_VARY = 4 }; /* of unsupported_in */
@@ -27,6 +28,10 @@ const zp_fault *zp_api_fault_find(const char *name);
 
 /* The zp_rank_fault that this is; ZP_RANK_FAULT_NONE: another one, or NULL. */
 int32_t zp_api_rank_fault(const zp_fault *fault);
+
+/* Puts what a rank has found and seen into the verdict; the ranks of a case one after the other. */
+void zp_api_take_found(const zp_rank_run_found *found, zp_verdict *v);
+void zp_api_take_seen(const zp_rank_run_found *found, zp_verdict *v);
 
 /* Calls run with a new folder for checkpoints, which is removed afterwards. */
 void zp_api_run_in_folder(const zp_case *c, const zp_fault *fault, zp_verdict *v,

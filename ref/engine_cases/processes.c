@@ -1,5 +1,6 @@
 /* Ranks as the processes of an Open MPI job; each leaves its finding in a file of the folder. */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,17 @@ static void file_of(const char *folder, int32_t rank, char *file, size_t cap)
   snprintf(file, cap, "%s/rank.%d", folder, (int)rank);
 }
 
-/* "STEPS CLAUSE TEXT", clause "-": nothing was found. */
+/* "STEPS SKIPPED CLIPPED GROWN LOWERED RELOADED CLAUSE TEXT", clause "-": nothing was found. */
 static int write_found(const char *folder, int32_t rank, const zp_rank_run_found *f)
 {
   char file[FILE_BYTES];
   file_of(folder, rank, file, sizeof file);
   FILE *out = fopen(file, "w");
   if (!out) return -1;
-  fprintf(out, "%lld %s %s", (long long)f->step, f->clause[0] ? f->clause : "-", f->text);
+  const zp_rank_run_seen *s = &f->seen;
+  fprintf(out, "%lld %d %d %d %d %d %s %s", (long long)f->step, (int)s->skipped, (int)s->clipped,
+          (int)s->grown, (int)s->lowered, (int)s->reloaded, f->clause[0] ? f->clause : "-",
+          f->text);
   return fclose(out);
 }
 
@@ -54,19 +58,18 @@ int zp_api_mpi_rank(const char *folder, const char *text, const char *fault)
 /* 0, or -1: the rank left no finding. */
 static int read_found(const char *folder, int32_t rank, zp_verdict *v)
 {
-  char file[FILE_BYTES], clause[12] = "", text[ZP_RANK_RUN_TEXT] = "";
-  long long steps;
+  char file[FILE_BYTES];
+  zp_rank_run_found f = {0};
+  zp_rank_run_seen *s = &f.seen;
   file_of(folder, rank, file, sizeof file);
   FILE *in = fopen(file, "r");
   if (!in) return -1;
-  const int n = fscanf(in, "%lld %11s %1023[^\n]", &steps, clause, text);
+  const int n = fscanf(in, "%" SCNd64 " %d %d %d %d %d %11s %1023[^\n]", &f.step, &s->skipped,
+                       &s->clipped, &s->grown, &s->lowered, &s->reloaded, f.clause, f.text);
   fclose(in);
-  if (n < 2) return -1;
-  v->steps = (int32_t)steps;
-  if (strcmp(clause, "-") == 0) return 0;
-  v->step = steps;
-  zp_verdict_clause(v, clause);
-  zp_verdict_say(v, "%s%s", v->text_used > 0 ? "\n" : "", text);
+  if (n < 7) return -1;
+  if (strcmp(f.clause, "-") == 0) f.clause[0] = 0;
+  zp_api_take_found(&f, v);
   return 0;
 }
 

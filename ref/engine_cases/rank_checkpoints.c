@@ -66,6 +66,7 @@ static int load(zp_rank_job *r, int32_t again)
                          r->e ? zp_engine_why(r->e)->text : r->err.text);
   if (r->fault != ZP_RANK_FAULT_LOAD && zp_engine_load(r->e, r->o->folder))
     return zp_rank_found(r, "CKPT-5", "zp_engine_load: %.700s", zp_engine_why(r->e)->text);
+  r->found->seen.reloaded = 1;
   zp_engine_state s = {.size = sizeof s};
   if (zp_engine_get(r->e, &s) || s.step != r->ref->step)
     return zp_rank_found(r, "CKPT-5", "after a load: got step %lld, expected %lld",
@@ -103,6 +104,7 @@ static int load_saved(zp_rank_job *r)
     return zp_rank_found(r, "CKPT-11", "before a load: %.700s", r->err.text);
   if (zp_engine_load(r->e, r->o->folder))
     return zp_rank_found(r, "CKPT-11", "zp_engine_load: %.700s", zp_engine_why(r->e)->text);
+  r->found->seen.reloaded = 1;
   if (zp_engine_get(r->e, &s) || s.step != saved)
     return zp_rank_found(r, "CKPT-11",
                          "after a save in the background: got step %lld, expected %lld",

@@ -65,6 +65,17 @@ static int is_compared(const zp_rank_job *r)
          zp_rank_draw(r, r->o->rank, DRAW_COMPARE + 1, r->step, 4) != 0;
 }
 
+/* before: the exponent of the scale of this step. */
+static void note_step(zp_rank_job *r, int32_t before)
+{
+  zp_rank_run_seen *seen = &r->found->seen;
+  r->skipped |= r->ref->result.skipped;
+  seen->skipped += r->ref->result.skipped;
+  seen->clipped += r->ref->result.clip_factor < 1;
+  seen->grown += r->ref->scaler.log2_scale > before;
+  seen->lowered += r->ref->scaler.log2_scale < before;
+}
+
 static int train(zp_rank_job *r)
 {
   const int ends = zp_rank_ends_wrongly(r->c);
@@ -75,10 +86,11 @@ static int train(zp_rank_job *r)
     if (ends && last && (status || r->misuse)) return zp_rank_compare_ended(r, status);
     if (status)
       return zp_rank_found(r, "STEP-2", "the step failed: %.700s", zp_engine_why(r->e)->text);
+    const int32_t before = r->ref->scaler.log2_scale;
     remember_params(r);
     if (zp_sim_run(r->sim, ZP_PHASE_STEP, &r->err))
       return zp_rank_found(r, "STEP-2", "the simulation failed: %.700s", r->err.text);
-    r->skipped |= r->ref->result.skipped;
+    note_step(r, before);
     if (is_followed_at_once(r)) continue;
     if (is_compared(r) && zp_rank_compare(r)) return 1;
     if (!last && zp_rank_checkpoint(r)) return 1;

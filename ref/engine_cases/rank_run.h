@@ -30,12 +30,19 @@ typedef struct zp_rank_run_options {
   zp_rank_device device;
 } zp_rank_run_options;
 
+/* Which steps the case had, for the table of shares. */
+typedef struct zp_rank_run_seen {
+  int32_t skipped, clipped, grown, lowered; /* steps; of the last two: in which the scale changed */
+  int32_t reloaded;                         /* 1: a checkpoint was loaded */
+} zp_rank_run_seen;
+
 /* What a rank has found. clause: of spec/, empty if nothing. */
 typedef struct zp_rank_run_found {
   char clause[12];
   char text[ZP_RANK_RUN_TEXT];
   int64_t step; /* of the finding; else the steps that were done */
   int32_t left; /* 1: the engine ended with an error, as the case wants it: the process leaves */
+  zp_rank_run_seen seen;
 } zp_rank_run_found;
 
 /* 1: one rank of the case makes a call that ends the engine, in the last step. */

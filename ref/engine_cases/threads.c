@@ -60,12 +60,6 @@ void zp_api_threads_run(const zp_case *c, const char *folder, const zp_fault *fa
   }
   zp_thread_group_init(&g, zp_world(&c->cfg));
   start_all(s, c, folder, fault, &g, v);
-  for (int32_t i = 0; i < g.world; i++) {
-    v->steps = (int32_t)s[i].found.step;
-    if (!s[i].found.clause[0]) continue;
-    v->step = s[i].found.step;
-    zp_verdict_clause(v, s[i].found.clause);
-    zp_verdict_say(v, "%s%s", v->text_used > 0 ? "\n" : "", s[i].found.text);
-  }
+  for (int32_t i = 0; i < g.world; i++) zp_api_take_found(&s[i].found, v);
   free(s);
 }

@@ -417,7 +417,9 @@ int zp_fuzz_on_axis(int32_t axis, const zp_case *c, const zp_verdict *v)
   case DYADIC:
   case WILD: return c->synth.mode == axis - CODED;
   case RELOADED: return v->reloaded;
-  case MOVED: return v->reloaded && (c->reload.pp != c->cfg.pp || c->reload.dp != c->cfg.dp);
+  case MOVED:
+    return v->reloaded && c->reload.pp > 0 &&
+           (c->reload.pp != c->cfg.pp || c->reload.dp != c->cfg.dp);
   case UNIT_HUGE: return c->synth.mode != ZP_SYNTH_WILD && c->synth.log2_unit > 30;
   case UNIT_MINUTE: return c->synth.mode != ZP_SYNTH_WILD && c->synth.log2_unit < -60;
   case HUGE_VALUES: return c->synth.huge && c->synth.mode == ZP_SYNTH_WILD;

@@ -7,9 +7,20 @@
 . tests/fixtures/fuzz_found.sh
 
 expect 0 'nothing found in 300 cases' random_calls_give_the_simulators_bits \
-  fuzz --engine api --cases 300 --seed 5
+  fuzz --engine api --cases 300 --seed 5 --shares
+# have ENGINE PROPERTY...: some of the cases had each
+have() {
+  name=$1
+  shift
+  for property in "$@"; do
+    grep -q "$property" "$tmp/out" && ! grep -q " 0\.0 % $property" "$tmp/out"
+    verdict $? "$name:$(echo "$property" | tr -cd '[:alnum:] ' | tr ' ' _)" "$(cat "$tmp/out")"
+  done
+}
+have api 'a step was clipped' 'overflow: a step was skipped' lowered raised 'saved and loaded'
 expect 0 'nothing found in 10 cases' random_calls_of_mpi_processes_give_the_simulators_bits \
-  fuzz --comm mpi --cases 10 --seed 5 --jobs 1
+  fuzz --comm mpi --cases 10 --seed 5 --jobs 1 --shares
+have mpi 'a step was clipped' 'overflow: a step was skipped' raised 'saved and loaded'
 for fault in gradient-bit not-loaded stale-rate no-wrong-call checkpoint-as-step; do
   found "$fault" 400 --engine api
 done
@@ -30,5 +41,6 @@ expect 2 'tsan is for --engine cuda or --engine api-cuda\.$' tsan_requires_an_en
 expect 2 'schedules is for --engine cuda\.$' schedules_requires_engine_cuda \
   fuzz --engine api --schedules 3
 expect 2 'is for .zeroproof fuzz' no_other_command_has_this_engine sim --engine api
-expect 2 'there is no fault' an_unknown_fault_is_refused fuzz --engine api --fault pr7847
+expect 2 "there is no fault 'pr7847' .* has gradient-bit, .*, checkpoint-as-step\\.\$" \
+  an_unknown_fault_is_refused fuzz --engine api --fault pr7847
 exit $bad
