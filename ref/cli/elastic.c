@@ -49,6 +49,7 @@ typedef struct elastic {
   int64_t n_sizes;
   char mark[40], hosts_file[4096];
   char log[4096];  /* where the jobs' standard error is appended; "": to that of this process */
+  int32_t logged;  /* 1: something may have been appended */
   char loss[LOSS]; /* the cause of the loss of attempt `lost`, until a line has it; "": none */
   int64_t lost;
 } elastic;
@@ -281,9 +282,10 @@ static char **launch_argv(const elastic *e, const zp_elastic_size *size, int64_t
 
 /* Opens the log for the job's standard error; *fd -1: it goes to that of this process. 0, or an
  * exit code after a message. */
-static int open_log(const elastic *e, int *fd)
+static int open_log(elastic *e, int *fd)
 {
   *fd = *e->log ? open(e->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+  e->logged |= *fd >= 0;
   if (*e->log == 0 || *fd >= 0) return 0;
   fprintf(stderr,
           "%s: the messages of the job cannot be written to %s: %s; --verbose prints them\n", name,
@@ -367,7 +369,7 @@ static int conclude(const elastic *e, int code, int64_t step, const char *folder
   fprintf(stderr, "%s: %s; ", name, how);
   if (folder != NULL) fprintf(stderr, "the last checkpoint is of step %lld", (long long)step);
   else fputs("there is no checkpoint", stderr);
-  if (code != ZP_EXIT_GOOD && *e->log) fprintf(stderr, "; all messages are in %s", e->log);
+  if (code != ZP_EXIT_GOOD && e->logged) fprintf(stderr, "; all messages are in %s", e->log);
   fputs("\n", stderr);
   return code;
 }

@@ -158,14 +158,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     state->next = state->argc;
     return 0;
   case ARGP_KEY_END:
-    if (l->processes == 0) argp_error(state, "say how many processes: -n N.");
+    if (l->n_command == 0) argp_error(state, "name the sub-command: launch -n N train ...");
+    if (l->processes == 0) argp_error(state, "say how many processes: launch -n N train ...");
     if (l->hosts != NULL && access(l->hosts, R_OK) != 0)
       argp_error(state, "--hosts %s: %s.", l->hosts, strerror(errno));
     if (l->agent != NULL && l->hosts == NULL)
       argp_error(state, "--agent starts commands on other hosts: name them with --hosts FILE.");
-    if (l->n_command == 0 || strcmp(l->command[0], "train") != 0)
+    if (strcmp(l->command[0], "train") != 0)
       argp_error(state, "'%s' does not run as several processes; name the sub-command train.",
-                 l->n_command > 0 ? l->command[0] : "");
+                 l->command[0]);
     return 0;
   default: return ARGP_ERR_UNKNOWN;
   }
@@ -263,12 +264,14 @@ void zp_launch_report_to(int fd)
   report_to = fd;
 }
 
-/* Writes to the supervisor how the job ended; that fails only if the supervisor has ended. */
-static void report(const zp_roster_result *r)
+/* Writes to the supervisor how the job ended; that fails only if the supervisor has ended. how: as
+ * describe_end. */
+static void report(const zp_roster_result *r, const char *how)
 {
   zp_launch_report report = {.lost = r->lost, .host_lost = r->host_lost};
   memcpy(report.host, r->host, sizeof report.host);
-  snprintf(report.text, sizeof report.text, "%s", *r->ended ? r->ended : r->said);
+  snprintf(report.text, sizeof report.text, "%.*s", (int)sizeof report.text - 1,
+           *how ? how : r->said);
   if (report_to >= 0 && write(report_to, &report, sizeof report) < 0) close(report_to);
 }
 
@@ -287,35 +290,31 @@ static int in_path(const char *name)
   return 0;
 }
 
-/* The last line: how the job ended. */
-static void print_end(const launch_args *l, const zp_roster_result *r, int code)
+/* How the job ended, if the exit code does not say it; else "". */
+static void describe_end(const zp_roster_result *r, int code, char *text, size_t cap)
 {
-  const char *by = "mpirun was ended by signal";
   const int number = WIFSIGNALED(r->status) ? WTERMSIG(r->status) : 0;
+  char by[96] = "";
+  *text = 0;
+  if (number != 0)
+    snprintf(by, sizeof by, "mpirun was ended by signal %d (%s)", number, strsignal(number));
   if (r->cancelled)
-    fprintf(stderr, "zeroproof launch: signal %d (%s) has cancelled the job\n", r->cancelled,
-            strsignal(r->cancelled));
-  else if (*r->ended && number != 0 && !r->killed)
-    fprintf(stderr, "zeroproof launch: %s %d (%s); %s\n", by, number, strsignal(number), r->ended);
-  else if (*r->ended) fprintf(stderr, "zeroproof launch: %s\n", r->ended);
-  else if (number != 0)
-    fprintf(stderr, "zeroproof launch: %s %d (%s)\n", by, number, strsignal(number));
+    snprintf(text, cap, "signal %d (%s) has cancelled the job", r->cancelled,
+             strsignal(r->cancelled));
+  else if (*r->ended && number != 0 && !r->killed) snprintf(text, cap, "%s; %s", by, r->ended);
+  else if (*r->ended) snprintf(text, cap, "%s", r->ended);
+  else if (number != 0) snprintf(text, cap, "%s", by);
   else if (code == ZP_EXIT_ENVIRONMENT && WEXITSTATUS(r->status) != code)
-    fprintf(stderr, "zeroproof launch: mpirun ended with %d%s\n", WEXITSTATUS(r->status),
-            r->began ? "" : " before the job began");
-  else if (l->hosts != NULL)
-    fprintf(stderr, "zeroproof launch: the %d ranks have ended with exit code %d\n",
-            (int)l->processes, code);
+    snprintf(text, cap, "mpirun ended with %d%s", WEXITSTATUS(r->status),
+             r->began ? "" : " before the job began");
 }
 
 /* The host of each rank as mpirun places them, [processes], of names in h; NULL, also as an
  * element: not known. */
-static const char **places(const launch_args *l, zp_hosts *h)
+static const char **places(const launch_args *l, const zp_hosts *h)
 {
-  char why[512];
   int32_t rank = 0;
-  if (h == NULL || l->hosts == NULL || l->words != NULL) return NULL;
-  if (zp_hosts_read(h, l->hosts, why, sizeof why) != 0) return NULL; /* mpirun knows more words */
+  if (l->hosts == NULL || l->words != NULL) return NULL;
   const char **host = calloc((size_t)l->processes, sizeof *host);
   for (int32_t i = 0; host != NULL && i < h->n; i++)
     for (int64_t k = 0; k < h->at[i].slots && rank < l->processes; k++)
@@ -323,11 +322,39 @@ static const char **places(const launch_args *l, zp_hosts *h)
   return host;
 }
 
+/* Reads --hosts. 0, or an exit code after a message. */
+static int read_hosts(const launch_args *l, zp_hosts *h)
+{
+  char why[512];
+  int64_t slots = 0;
+  if (h == NULL) {
+    fprintf(stderr, "zeroproof launch: no memory for the list of hosts.\n");
+    return ZP_EXIT_ENVIRONMENT;
+  }
+  if (zp_hosts_read(h, l->hosts, why, sizeof why) != 0) {
+    fprintf(stderr, "zeroproof launch: --hosts: %s.\n", why);
+    return ZP_EXIT_REFUSED;
+  }
+  for (int32_t i = 0; i < h->n; i++) slots += h->at[i].slots;
+  if (slots >= l->processes) return 0;
+  fprintf(
+      stderr,
+      "zeroproof launch: --hosts %s has %lld slot%s for %d ranks; raise slots=N, or lower -n.\n",
+      l->hosts, (long long)slots, slots == 1 ? "" : "s", (int)l->processes);
+  return ZP_EXIT_REFUSED;
+}
+
 /* Runs the job; its exit code. */
 static int launch(launch_args *l)
 {
-  zp_roster_result r = {0};
+  zp_roster_result r = {.lost = -1};
+  char how[sizeof r.ended + 128];
   zp_hosts *hosts = l->hosts ? calloc(1, sizeof *hosts) : NULL;
+  const int refused = l->hosts ? read_hosts(l, hosts) : 0;
+  if (refused) {
+    free(hosts);
+    return refused;
+  }
   const char **host = places(l, hosts);
   setenv(ZP_ROSTER_LOG_VARIABLE, "", 0); /* mpirun warns of a variable that is not set */
   if (l->deadline) setenv(ZP_MPI_DEADLINE_VARIABLE, l->deadline, 1);
@@ -337,10 +364,15 @@ static int launch(launch_args *l)
                                            : ZP_ROSTER_HERE_ONLY;
   char **argv = launch_argv(l);
   const int lost = !argv || zp_roster_run(argv, l->processes, reach, host, END_S, &r);
-  report(&r);
+  const int reason = errno;
   int code = lost ? ZP_EXIT_ENVIRONMENT : launch_exit(r.status, !r.cancelled && r.began);
-  if (lost) fprintf(stderr, "zeroproof launch: cannot start a process: %s\n", strerror(errno));
-  else print_end(l, &r, code);
+  if (lost) snprintf(how, sizeof how, "cannot start a process: %s", strerror(reason));
+  else describe_end(&r, code, how, sizeof how);
+  report(&r, how);
+  if (*how) fprintf(stderr, "zeroproof launch: %s\n", how);
+  else if (l->hosts != NULL)
+    fprintf(stderr, "zeroproof launch: the %d ranks have ended with exit code %d\n",
+            (int)l->processes, code);
   if (r.output_error) {
     fprintf(stderr, "zeroproof launch: standard output could not be written: %s\n",
             strerror(r.output_error));

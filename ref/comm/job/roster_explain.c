@@ -25,6 +25,11 @@ static int ended_silently(const zp_roster_entry *e)
   return e->turn > 0 && !e->leaves;
 }
 
+static int is_killed(const zp_roster_entry *e)
+{
+  return ended_silently(e) && !e->lost;
+}
+
 /* Of a job on several hosts: it is still running, or cut off, or never reported. */
 static int is_silent(const zp_roster_entry *e)
 {
@@ -38,6 +43,20 @@ static void put_rank(const zp_roster *r, int32_t k, zp_roster_result *out)
   if (r->reach == ZP_ROSTER_HOSTS && *e->host) put(out, " on %s", e->host);
   if (e->pid == 0) put(out, " (it had not reported yet)");
   else put(out, " (pid %ld)", (long)e->pid);
+}
+
+/* Other ranks that had joined MPI and ended without LEAVES: lost as well, or ended by mpirun when
+ * its patience was over. Those of this turn, and `named`, are named already. */
+static void put_others(const zp_roster *r, int32_t named, int64_t turn, zp_roster_result *out)
+{
+  int32_t n = 0;
+  for (int32_t k = 0; k < r->world; k++) {
+    const zp_roster_entry *e = &r->rank[k];
+    if (!is_killed(e) || !e->joined || k == named || e->turn == turn || n++ >= SHOWN) continue;
+    put(out, "%s", n > 1 ? ", " : "; also without a report: ");
+    put_rank(r, k, out);
+  }
+  if (n > SHOWN) put(out, " and %d more", (int)(n - SHOWN));
 }
 
 /* The ranks that ended first without LEAVES, and those that never reported: one of them is the
@@ -67,6 +86,7 @@ static void find_ended(const zp_roster *r, int number, zp_roster_result *out)
   const char *when = joined > 0 || n == 0 ? "" : " before it joined MPI";
   if (number > 0) put(out, " was ended by signal %d (%s)%s", number, strsignal(number), when);
   else put(out, " has ended without a report%s, and mpirun did not notice", when);
+  put_others(r, -1, first, out);
 }
 
 /* ---- Several hosts --------------------------------------------------------------------------- */
@@ -124,11 +144,6 @@ static int32_t first_cut_off(const zp_roster *r)
   return -1;
 }
 
-static int is_killed(const zp_roster_entry *e)
-{
-  return ended_silently(e) && !e->lost;
-}
-
 /* The rank whose process ended first without a report, -1: none. */
 static int32_t first_killed(const zp_roster *r)
 {
@@ -172,6 +187,7 @@ static void put_killed(const zp_roster *r, int32_t killed, int number, zp_roster
   put_rank(r, killed, out);
   if (number > 0) put(out, " was ended by signal %d (%s)", number, strsignal(number));
   else put(out, " has ended without a report");
+  put_others(r, killed, 0, out);
 }
 
 /* The error to show: of the rank at fault itself, or of the first that names it, or of any. */

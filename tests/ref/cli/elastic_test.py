@@ -164,6 +164,16 @@ def begins_again(c):
     code, gone = c.ended(run)
     last = "gave up: the last 2 attempts published no checkpoint (--futile); there is no checkpoint"
     c.law("attempts_without_progress_are_bounded", code == 3 and gone and last in run.err[-1], run)
+    cause = "; attempt 1: mpirun was ended by signal 9 (Killed)"
+    c.law("an_mpirun_that_was_ended_is_the_cause", cause in run.err[1], run)
+    run = c.start("--slots 3 --slots-return --futile 1000 --restarts 1000")
+    run.wait(lambda: len(run.steps) >= 2)
+    ranks = [pid for pid, rank in run.processes() if rank is not None]
+    for pid in ranks:
+        os.kill(pid, signal.SIGKILL)
+    code, gone = c.ended(run)
+    named = all(f"(pid {pid})" in run.err[1] for pid in ranks)
+    c.law("ranks_lost_at_once_are_all_named", code == 0 and gone and len(ranks) == 3 and named, run)
     run = c.start("--slots 2 --slots-return --restarts 1")
     for attempt in (1, 2):
         send(run, "rank", signal.SIGKILL, attempt, 4)
@@ -261,6 +271,9 @@ def refuses(c):
     c.law("slots_beside_hosts_are_refused", r.returncode == 2 and "--hosts FILE" in r.stderr)
     r = c.plain(["elastic", "--slots", "2", *c.train, *save, "--lr", "nan"])
     c.law("train_s_own_refusal_ends_it", r.returncode == 2)
+    r = c.plain(["elastic", "--slots", "2", "--min-ranks", "5", *c.train, *save])
+    good = r.returncode == 3 and r.stderr.endswith("0 attempts; there is no checkpoint\n")
+    c.law("a_log_that_was_not_begun_is_not_named", good and not log.exists())
 
 
 def main():
