@@ -173,14 +173,16 @@ class Description:
 
     def facts(self) -> dict[str, Any]:
         """What must be equal on all ranks."""
-        facts = {**self.settings, "scale": self.scale}
+        facts = {name: x for name, x in self.settings.items() if name != "scale"}
+        facts.update({f"{word} of scale": x for word, x in self.scale.items()})
         for number, (kind, numbers) in enumerate(self.groups):
             facts[f"kind of optimizer group {number}"] = kind
             facts.update({f"{n} of optimizer group {number}": x for n, x in numbers.items()})
         for name, p in self.named.items():
-            facts[f"parameter {name}"] = (
-                *(tuple(p.shape), str(p.dtype), p.requires_grad, self.group_of.get(id(p), 0)),
-            )
+            facts[f"shape of parameter {name}"] = tuple(p.shape)
+            facts[f"dtype of parameter {name}"] = str(p.dtype)
+            facts[f"requires_grad of parameter {name}"] = p.requires_grad
+            facts[f"optimizer group of parameter {name}"] = self.group_of.get(id(p), 0)
         return facts
 
 

@@ -446,7 +446,9 @@ def lives():
 
 def settings_of(rank, world, others):
     zt.Engine(Net(), {"lr": 0.01, **others.get("optimizer", {})}) if rank == 0 else zt.Engine(
-        Net(torch.float64 if others.get("dtype") else torch.float32),
+        Net(torch.float64 if others.get("dtype") else torch.float32).requires_grad_(
+            not others.get("frozen")
+        ),
         {"lr": 0.01, **others.get("numbers", {})},
         **others.get("more", {}),
     )
@@ -489,6 +491,12 @@ def of_one_rank():
         ("bucket", {"more": {"bucket": 65}}, "bucket is 16777216 on rank 0 and 65 on rank 1"),
         ("stage", {"more": {"stage": 1}}, "stage is 2 on rank 0 and 1 on rank 1"),
         ("rate", {"numbers": {"lr": 0.02}}, "lr of optimizer group 0 is 0.01 on rank 0 and 0.02"),
+        ("scale", {"more": {"scale": 8.0}}, "first of scale is 1.0 on rank 0 and 8.0 on rank 1"),
+        (
+            "frozen",
+            {"frozen": True},
+            "requires_grad of parameter embed.weight is True on rank 0 and",
+        ),
         ("refused dtype", {"dtype": "float64"}, "rank 1: Engine: embed.weight is torch.float64"),
         ("refused number", {"numbers": {"rho": 1}}, "rank 1: Engine: an optimizer of kind"),
     ):
