@@ -156,6 +156,36 @@ static void find_members(zp_timeline *t)
   qsort(t->member, (size_t)t->members, sizeof *t->member, by_set);
 }
 
+int64_t zp_timeline_entered(const zp_timeline *t, const zp_member *m)
+{
+  return t->ranks[m->rank].op[m->record].enter + t->ranks[m->rank].offset;
+}
+
+static int by_time(const void *a, const void *b, void *timeline)
+{
+  const zp_member *x = a, *y = b;
+  const int64_t at = zp_timeline_entered(timeline, x), other = zp_timeline_entered(timeline, y);
+  if (at != other) return at < other ? -1 : 1;
+  return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+int64_t zp_timeline_run(const zp_timeline *t, int64_t i)
+{
+  const zp_member *m = t->member;
+  int64_t end = i + 1;
+  while (end < t->members && m[end].set == m[i].set && m[end].seq == m[i].seq) end++;
+  return end;
+}
+
+/* Sorts the members of each operation by time. */
+static void sort_runs(zp_timeline *t)
+{
+  for (int64_t i = 0, end; i < t->members; i = end) {
+    end = zp_timeline_run(t, i);
+    qsort_r(&t->member[i], (size_t)(end - i), sizeof *t->member, by_time, t);
+  }
+}
+
 /* The rank of a returned from an operation only after the rank of b had entered it. */
 static void limit(const zp_timeline *t, int64_t *bound, const zp_member *a, const zp_member *b)
 {
@@ -179,7 +209,7 @@ static void align(zp_timeline *t)
   for (size_t i = 0; i < n * n; i++) bound[i] = INT64_MAX;
   for (int64_t i = 0, end; i < t->members; i = end) {
     const zp_member *m = t->member;
-    for (end = i; end < t->members && m[end].set == m[i].set && m[end].seq == m[i].seq;) end++;
+    end = zp_timeline_run(t, i);
     for (int64_t a = i; a < end; a++)
       for (int64_t b = i; b < end; b++) limit(t, bound, &m[a], &m[b]);
   }
@@ -190,24 +220,52 @@ static void align(zp_timeline *t)
   free(offset);
 }
 
+/* Operations of a row do not overlap: a blocking one lasts until the next one of its row at most. */
+static void clip(zp_timeline *t, zp_timed_rank *r)
+{
+  int64_t *row = NULL;
+  int32_t rows = 0;
+  for (int64_t k = r->n; k-- > 0;) {
+    zp_timed_op *op = &r->op[k];
+    const int32_t at = op->row;
+    if (at < 0 || at >= ZP_TRACE_WORLD) continue;
+    if (at >= rows) {
+      row = zp_trace_grow(t->failure, row, (size_t)rows, (size_t)at + 16, sizeof *row);
+      rows = at + 16;
+    }
+    if (row[at] > 0 && !op->async && op->leave > row[at] - 1) op->leave = row[at] - 1;
+    row[at] = op->enter + 1;
+  }
+  free(row);
+}
+
 /* Recorders write a return with the next item, so the last one may be missing. Without any, an
  * operation lasts until the next item of its rank at most. */
+static void complete_rank(zp_timeline *t, zp_timed_rank *r)
+{
+  for (int64_t k = 0; k < r->n; k++) {
+    zp_timed_op *op = &r->op[k];
+    const int64_t next = k + 1 < r->n ? r->op[k + 1].enter : r->last;
+    if (op->leave < 0 && (!r->timed || op->async))
+      op->leave = op->enter + (r->timed && next - op->enter < 1000 ? next - op->enter : 1000);
+    if (op->leave < 0 && (k + 1 < r->n || r->ended)) op->leave = next;
+    if (op->enter + r->offset < t->first) t->first = op->enter + r->offset;
+    if (op->leave + r->offset > t->last) t->last = op->leave + r->offset;
+    if (op->enter + r->offset > t->last) t->last = op->enter + r->offset;
+  }
+}
+
+/* Sets when the operations ended whose returns are not recorded. */
 static void complete(zp_timeline *t)
 {
   t->first = INT64_MAX;
   t->last = 0;
+  for (int32_t i = 0; i < t->n; i++) complete_rank(t, &t->ranks[i]);
   for (int32_t i = 0; i < t->n; i++) {
     zp_timed_rank *r = &t->ranks[i];
-    for (int64_t k = 0; k < r->n; k++) {
-      zp_timed_op *op = &r->op[k];
-      const int64_t next = k + 1 < r->n ? r->op[k + 1].enter : r->last;
-      if (op->leave < 0 && (!r->timed || op->async))
-        op->leave = op->enter + (r->timed && next - op->enter < 1000 ? next - op->enter : 1000);
-      if (op->leave < 0 && (k + 1 < r->n || r->ended)) op->leave = next;
-      if (op->enter + r->offset < t->first) t->first = op->enter + r->offset;
-      if (op->leave + r->offset > t->last) t->last = op->leave + r->offset;
-      if (op->enter + r->offset > t->last) t->last = op->enter + r->offset;
-    }
+    for (int64_t k = 0; k < r->n; k++)
+      if (r->op[k].leave < 0) r->op[k].never = 1, r->op[k].leave = t->last - r->offset;
+    clip(t, r);
   }
 }
 
@@ -230,6 +288,7 @@ void zp_timeline_read(zp_timeline *t, const char *dir, int32_t first, int32_t la
   }
   find_members(t);
   align(t);
+  sort_runs(t);
   complete(t);
 }
 

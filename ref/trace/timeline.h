@@ -6,12 +6,13 @@
 #include "trace.h"
 
 typedef struct zp_timed_op {
-  int64_t enter, leave; /* ns of the rank's clock; leave -1: not known */
+  int64_t enter, leave; /* ns of the rank's clock. leave: when it returned, or the wait for it; the
+                           end of the picture if it never did */
   int64_t seq;          /* of the operations of `set`: equal numbers belong together */
   int32_t set;          /* a group, or a pair of which one sends to the other; -1: unknown */
   int32_t row;          /* the file's number of the group */
-  uint8_t op, async, role;
-  uint8_t mark; /* for the caller */
+  uint8_t op, async, role, never; /* never: it did not return */
+  uint8_t mark;                   /* for the caller */
 } zp_timed_op;
 /* Which members of an operation wait for which: all for all, or some only for the root. */
 enum { ZP_ROLE_ALL, ZP_ROLE_SOURCE, ZP_ROLE_TARGET };
@@ -44,6 +45,10 @@ typedef struct zp_timeline {
 /* Reads ranks first … last of dir. A failure jumps to t->failure. */
 void zp_timeline_read(zp_timeline *t, const char *dir, int32_t first, int32_t last);
 void zp_timeline_free(zp_timeline *t);
+/* The time at which a member entered its operation, with the offset of its rank. */
+int64_t zp_timeline_entered(const zp_timeline *t, const zp_member *m);
+/* Members i to the returned one belong to one operation, if i is the first of them. */
+int64_t zp_timeline_run(const zp_timeline *t, int64_t i);
 
 /* clock.c: n clocks. bound[s * n + r] limits offset[s] - offset[r]; INT64_MAX: no limit. Sets
  * offsets that keep all limits, or exceed them by as little as possible, which it returns.

@@ -11,7 +11,7 @@
 #include "../draw/chrome_trace.h"
 #include "timeline.h"
 
-enum { TEXT = 160, CAUSES = 200, OPEN = 255 }; /* marks: 1 + a cause, or OPEN: it never returned */
+enum { TEXT = 160, CAUSES = 200 };
 
 /* What a failure must release: it jumps out of draw_ranks. */
 typedef struct view {
@@ -25,17 +25,6 @@ typedef struct view {
 static double us(const view *v, const zp_timed_rank *r, int64_t ns)
 {
   return (double)(ns + r->offset - v->line.first) / 1000;
-}
-
-/* The end of a slice: operations of one row do not overlap, and one that never returned lasts until
- * the end of the picture. */
-static double end_of(const view *v, const zp_timed_rank *r, int64_t k, int64_t next)
-{
-  const zp_timed_op *op = &r->op[k];
-  const double end =
-      op->leave >= 0 ? us(v, r, op->leave) : (double)(v->line.last - v->line.first) / 1000;
-  const double limit = next >= 0 ? us(v, r, next) : end;
-  return end < limit ? end : limit;
 }
 
 /* ---- Slices ---------------------------------------------------------------------------------- */
@@ -54,25 +43,31 @@ static void arguments(zp_chrome_trace *t, const view *v, const zp_timed_op *op,
   zp_chrome_integer(t, "step", step);
   if (phase[0]) zp_chrome_string(t, "phase", phase);
   if (site[0]) zp_chrome_string(t, "site", site);
-  if (op->mark == OPEN) zp_chrome_string(t, "returned", "never");
-  else if (op->mark) zp_chrome_string(t, "cause", v->verdict.cause[op->mark - 1].text);
+  if (op->never) zp_chrome_string(t, "returned", "never");
+  if (op->mark) zp_chrome_string(t, "cause", v->verdict.cause[op->mark - 1].text);
 }
 
-/* Operations that overlap others cannot be slices of a row: an asynchronous one has a slice for the
- * call, and an interval of its own until the wait for it returned. */
-static void slice(zp_chrome_trace *t, view *v, const zp_timed_rank *r, const zp_trace_def *d,
-                  int64_t step, int64_t next)
+/* An asynchronous operation has a slice for its call. */
+static int64_t slice_end(const zp_timed_op *op)
+{
+  return op->async && op->leave - op->enter > 1000 ? op->enter + 1000 : op->leave;
+}
+
+/* Operations that overlap others cannot be slices of a row: an asynchronous one also has an
+ * interval of its own until the wait for it returned. */
+static void slice(zp_chrome_trace *t, const view *v, const zp_timed_rank *r, const zp_trace_def *d,
+                  int64_t step)
 {
   const int64_t k = v->reader.records - 1;
   const zp_timed_op *op = &r->op[k];
   const char *phase = d->phase > 0 ? zp_trace_text(&v->reader, &v->reader.phases, d->phase) : "";
-  const double from = us(v, r, op->enter), end = end_of(v, r, k, op->async ? -1 : next);
-  const double call = op->async && end - from > 1 ? 1 : end - from;
+  const double from = us(v, r, op->enter), end = us(v, r, op->leave);
+  const double call = us(v, r, slice_end(op)) - from;
   zp_chrome_slice(t, r->rank, op->row, from, call, zp_trace_ops[op->op], phase);
-  if (op->mark) zp_chrome_string(t, "cname", op->mark == OPEN ? "bad" : "terrible");
+  if (op->mark || op->never) zp_chrome_string(t, "cname", op->mark ? "terrible" : "bad");
   arguments(t, v, op, d, step);
   zp_chrome_close(t);
-  for (int i = 0; i < 2 && call < end - from; i++) {
+  for (int i = 0; i < 2 && slice_end(op) < op->leave; i++) {
     zp_chrome_event(t, i ? "e" : "b");
     zp_chrome_row(t, r->rank, op->row);
     zp_chrome_time(t, "ts", i ? end : from);
@@ -83,27 +78,64 @@ static void slice(zp_chrome_trace *t, view *v, const zp_timed_rank *r, const zp_
   }
 }
 
-/* An arrow from the member that entered first, over the others in their order, to the last. */
+/* One end of an arrow, or a point that it passes: ph s, t or f. */
+static void point(zp_chrome_trace *t, const view *v, const zp_member *m, const char *ph, int64_t ns,
+                  int64_t id)
+{
+  const zp_timed_rank *r = &v->line.ranks[m->rank];
+  const zp_timed_op *op = &r->op[m->record];
+  zp_chrome_event(t, ph);
+  if (ph[0] == 'f') zp_chrome_string(t, "bp", "e");
+  zp_chrome_row(t, r->rank, op->row);
+  zp_chrome_time(t, "ts", (double)(ns - v->line.first) / 1000);
+  zp_chrome_string(t, "name", zp_trace_ops[op->op]);
+  zp_chrome_string(t, "cat", "members");
+  zp_chrome_integer(t, "id", id);
+  zp_chrome_close(t);
+}
+
+/* An arrow from a send into its receive. Viewers drop arrows that lead back in time, so that to a
+ * receive whose slice ended before, an asynchronous one, leads from it to the send. */
+static void arrow_to_receive(zp_chrome_trace *t, const view *v, const zp_member *send,
+                             const zp_member *receive, int64_t id)
+{
+  const zp_timeline *l = &v->line;
+  const zp_timed_rank *r = &l->ranks[receive->rank];
+  const int64_t from = zp_timeline_entered(l, send), at = zp_timeline_entered(l, receive);
+  const int64_t end = slice_end(&r->op[receive->record]) + r->offset;
+  if (at >= from || from < end) {
+    point(t, v, send, "s", from, id);
+    point(t, v, receive, "f", at >= from ? at : from, id);
+  } else {
+    point(t, v, receive, "s", at, id);
+    point(t, v, send, "f", from, id);
+  }
+}
+
+static uint8_t op_of(const zp_timeline *l, const zp_member *m)
+{
+  return l->ranks[m->rank].op[m->record].op;
+}
+
+/* An arrow from the member that entered first, over the others in their order, to the last; of a
+ * pair, from the send to the receive. */
 static void arrows(zp_chrome_trace *t, const view *v)
 {
   const zp_timeline *l = &v->line;
   int64_t id = 0;
   for (int64_t i = 0, end; i < l->members; i = end) {
-    const zp_member *m = l->member;
-    for (end = i; end < l->members && m[end].set == m[i].set && m[end].seq == m[i].seq;) end++;
+    const zp_member *m = &l->member[i];
+    end = zp_timeline_run(l, i);
     if (end - i < 2) continue;
     id++;
-    for (int64_t k = i; k < end; k++) {
-      const zp_timed_rank *r = &l->ranks[m[k].rank];
-      const zp_timed_op *op = &r->op[m[k].record];
-      zp_chrome_event(t, k == i ? "s" : k == end - 1 ? "f" : "t");
-      if (k == end - 1) zp_chrome_string(t, "bp", "e");
-      zp_chrome_row(t, r->rank, op->row);
-      zp_chrome_time(t, "ts", us(v, r, op->enter));
-      zp_chrome_string(t, "name", zp_trace_ops[op->op]);
-      zp_chrome_string(t, "cat", "members");
-      zp_chrome_integer(t, "id", id);
-      zp_chrome_close(t);
+    if (end - i == 2 && op_of(l, &m[0]) + op_of(l, &m[1]) == ZP_TRACE_SEND + ZP_TRACE_RECV) {
+      const int first = op_of(l, &m[0]) == ZP_TRACE_RECV;
+      arrow_to_receive(t, v, &m[first], &m[!first], id);
+      continue;
+    }
+    for (int64_t k = 0; k < end - i; k++) {
+      const char *ph = k == 0 ? "s" : k == end - i - 1 ? "f" : "t";
+      point(t, v, &m[k], ph, zp_timeline_entered(l, &m[k]), id);
     }
   }
 }
@@ -134,11 +166,6 @@ static void mark_cause(view *v, int32_t c)
 
 static void mark_causes(view *v)
 {
-  for (int32_t i = 0; i < v->line.n; i++)
-    for (int64_t k = 0; k < v->line.ranks[i].n; k++) {
-      zp_timed_op *op = &v->line.ranks[i].op[k];
-      if (op->leave < 0) op->mark = OPEN;
-    }
   for (int32_t c = v->verdict.causes < CAUSES ? v->verdict.causes : CAUSES; c-- > 0;)
     mark_cause(v, c);
 }
@@ -187,31 +214,11 @@ static void name_row(zp_chrome_trace *t, const zp_trace_reader *r, const zp_trac
   zp_chrome_name(t, r->rank, group->number, "thread_name", text);
 }
 
-/* When the next operation of the same row is entered: one number for each operation. */
-static int64_t *next_in_row(view *v, const zp_timed_rank *r)
-{
-  int64_t *next = zp_trace_grow(&v->failure, NULL, 0, (size_t)r->n + 1, sizeof *next);
-  int64_t *row = NULL;
-  int32_t rows = 0;
-  for (int64_t k = r->n; k-- > 0;) {
-    const int32_t at = r->op[k].row;
-    next[k] = at >= 0 && at < rows && row[at] > 0 ? row[at] - 1 : -1;
-    if (at < 0 || at >= ZP_TRACE_WORLD) continue;
-    if (at >= rows) {
-      row = zp_trace_grow(&v->failure, row, (size_t)rows, (size_t)at + 16, sizeof *row);
-      rows = at + 16;
-    }
-    row[at] = r->op[k].enter + 1;
-  }
-  free(row);
-  return next;
-}
-
 static void draw(zp_chrome_trace *t, view *v, const zp_timed_rank *rank)
 {
   zp_trace_reader *r = &v->reader;
   zp_trace_item item;
-  int64_t step = -1, *next = next_in_row(v, rank);
+  int64_t step = -1;
   char text[64];
   snprintf(text, sizeof text, "rank %d", (int)rank->rank);
   zp_chrome_name(t, rank->rank, 0, "process_name", text);
@@ -223,9 +230,8 @@ static void draw(zp_chrome_trace *t, view *v, const zp_timed_rank *rank)
       step = item.number;
       step_mark(t, rank->rank, us(v, rank, rank->op[k < rank->n ? k : k - 1].enter), step);
     }
-    if (item.kind == ZP_TRACE_OP) slice(t, v, rank, item.op, step, next[r->records - 1]);
+    if (item.kind == ZP_TRACE_OP) slice(t, v, rank, item.op, step);
   }
-  free(next);
 }
 
 /* Counts the records drawn. Returns 0 or a status. */

@@ -64,6 +64,71 @@ def record(folder, drift=0):
             file.close(completed=r == 2)
 
 
+class Run:
+    """Traces of ranks of one host: at(ms, rank).operation(...), and so on."""
+
+    def __init__(self, folder, ranks):
+        self.patch = unittest.mock.patch.object(zeroproof_trace_file.time, "monotonic_ns")
+        self.clock = self.patch.start()
+        self.files = [zeroproof_trace_file.TraceFile(folder, r, ranks) for r in range(ranks)]
+        for file in self.files:
+            file.group("world", list(range(ranks)), label="default_pg")
+
+    def at(self, ms, rank):
+        self.clock.return_value = 10**12 + int(ms * MILLISECOND)
+        return self.files[rank]
+
+    def whole(self, ms, name="all_reduce", ranks=None, returned=0.5):
+        """All ranks enter an operation of the world, and return."""
+        ranks = range(len(self.files)) if ranks is None else ranks
+        for r in ranks:
+            self.at(ms, r).operation(name, 1, "sum", "float32", 4)
+        for r in ranks if returned else ():
+            self.at(ms + returned, r).returned(self.files[r].count - 1)
+
+    def close(self):
+        for file in self.files:
+            if file.fd is not None:
+                file.close()
+        self.patch.stop()
+
+
+def check_arrows(zeroproof, folder):
+    """Rank 1 sends to rank 0 three times: before the receive, during it, and after the call of an
+    asynchronous one."""
+    run = Run(folder, 3)
+    for ms, r in (1, 2), (2, 0), (3, 1):
+        run.at(ms, r).operation("all_reduce", 1, "sum", "float32", 4)
+    for r in range(3):
+        run.at(4, r).returned(0)
+    for send, receive, returned in (5, 6, 7), (9, 8, 10), (12, 11, 14):
+        for ms in range(min(send, receive), returned + 1):
+            if ms == send:
+                run.at(ms, 1).returned(run.at(ms, 1).operation("send", 1, count=4, root=0))
+            if ms == receive:
+                run.at(ms, 0).operation("recv", 1, count=4, root=1, later=receive == 11)
+            if ms == returned:
+                run.at(ms, 0).returned(run.files[0].count - 1)
+    run.close()
+    arrows = [e for e in view(zeroproof, folder) if e["ph"] in "stf"]
+    found = [(e["ph"], e["pid"], e["ts"] / 1000) for e in arrows]
+    verdict(
+        found[:3] == [("s", 2, 0), ("t", 0, 1), ("f", 1, 2)],
+        "arrows_pass_the_members_in_the_order_in_which_they_entered",
+        found,
+    )
+    verdict(
+        found[3:7] == [("s", 1, 4), ("f", 0, 5), ("s", 1, 8), ("f", 0, 8)],
+        "an_arrow_leads_from_a_send_to_a_lower_rank_into_its_receive",
+        found,
+    )
+    verdict(
+        found[7:] == [("s", 0, 10), ("f", 1, 11)],
+        "arrows_never_lead_back_in_time",
+        found,
+    )
+
+
 def view(zeroproof, folder):
     picture = folder + ".json"
     subprocess.run(
@@ -123,6 +188,7 @@ def main():
     record(os.path.join(folder, "drift"), drift=40)  # no offsets fit: up to 120 µs per ms
     late = latest(view(zeroproof, os.path.join(folder, "drift")))
     verdict(0 < late < 16000, "clocks_that_drift_are_aligned_as_well_as_possible", late)
+    check_arrows(zeroproof, os.path.join(folder, "arrows"))
     return bad
 
 
