@@ -307,7 +307,8 @@ class TraceFile:
             self.close(ended=(UNKNOWN, 0, ""))
             return
         with self.lock:
-            self.put(numbers(EXTENSION, EXIT, 2, BYTE))  # the second byte of the body is missing
+            # the second byte of the body is missing
+            self.put(self.now() + numbers(EXTENSION, EXIT, 2, BYTE))
         if self.fd is not None:
             fd, self.fd = self.fd, None
             try:
@@ -325,9 +326,10 @@ class TraceFile:
         elif ended is not None:
             how, status, reason = ended
             with self.lock:
-                self.put(extension(EXIT, how, status, words=reason))
+                self.put(self.now() + extension(EXIT, how, status, words=reason))
         elif completed:
-            self.mark(END)
+            with self.lock:
+                self.put(self.now() + numbers(END))
         if self.fd is not None:
             fd, self.fd = self.fd, None
             try:  # some file systems report a full disk only here

@@ -108,14 +108,15 @@ static int32_t *others(explain *x, const option *o, int entered, int32_t *n)
   return rank;
 }
 
-/* The event with which another member entered the match of an option, or NULL. */
-static const event *entry_of(explain *x, const option *o)
+/* The event with which another member, *by, entered the match of an option, or NULL. */
+static const event *entry_of(explain *x, const option *o, int32_t *by)
 {
   int32_t n, *rank = others(x, o, 1, &n);
   for (int32_t i = 0; i < n && i < SOME; i++) {
     const int32_t at = zp_explain_event_in(x, rank[i], o->edit->match);
     if (at < 0) continue;
     const event *e = &x->track[rank[i]].event[at];
+    *by = rank[i];
     if (n == 1 || e->sig.op >= ZP_TRACE_SEND || zp_trace_same(&e->sig, &o->edit->what.sig) ||
         o->edit->kind == EDIT_END)
       return e;
@@ -351,6 +352,8 @@ static zp_trace_cause *add_cause(judge *j, const char *kind, int32_t number)
   }
   zp_trace_cause *c = &v->cause[v->causes++];
   *c = (zp_trace_cause){.kind = kind, .cause = number, .record = -1, .step = -1};
+  c->waiting = -1;
+  c->waiting_record = -1;
   return c;
 }
 
@@ -371,7 +374,8 @@ static void report(explain *x, const option *o, int32_t number, int32_t equally,
   judge *j = x->j;
   const edit *e = o->edit;
   text *t = zp_explain_take(x, sizeof *t), *op = zp_explain_take(x, sizeof *op);
-  const event *theirs = entry_of(x, o), *shown = e->kind == EDIT_END ? theirs : &e->what;
+  int32_t by = -1;
+  const event *theirs = entry_of(x, o, &by), *shown = e->kind == EDIT_END ? theirs : &e->what;
   const char *kind = say(x, t, o, theirs);
   if (more > 0) put(t, " (and %d more deviation%s)", (int)more, more > 1 ? "s" : "");
   zp_trace_cause *c = add_cause(j, kind, number);
@@ -384,6 +388,10 @@ static void report(explain *x, const option *o, int32_t number, int32_t equally,
   for (int32_t i = 0; i < mine->n && i <= e->at; i++)
     if (mine->event[i].at.record >= 0) c->record = mine->event[i].at.record;
   if (e->spot.back > 0) c->record = e->spot.record;
+  if (theirs != NULL && theirs->at.record >= 0) {
+    c->waiting = by;
+    c->waiting_record = theirs->at.record;
+  }
   if (shown == NULL) return;
   put_op(op, &shown->sig);
   c->op = copy(j, op->s);

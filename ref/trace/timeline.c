@@ -110,6 +110,31 @@ static void add_op(scan *s, zp_trace_def *d, int64_t now)
                                 .role = role_of(s, d)};
 }
 
+static int64_t time_of(const zp_trace_reader *in)
+{
+  const int64_t now = in->ns ? in->ns : in->records * 1000;
+  return now < LATEST ? now : LATEST;
+}
+
+/* Which operation is open after an item. What follows in a trace shows that one has returned. */
+static void follow(zp_timed_rank *r, const zp_trace_item *item, int64_t now)
+{
+  const int64_t of = r->n - item->number;
+  if (item->kind == ZP_TRACE_END) {
+    r->ended = 1;
+    return;
+  }
+  if (item->kind == ZP_TRACE_RETURNED) {
+    r->op[of].leave = now;
+    if (of == r->open) r->open = -1;
+    return;
+  }
+  if (r->open >= 0) r->bare = 1;
+  if (item->kind == ZP_TRACE_OP) r->open = r->op[r->n - 1].async ? -1 : r->n - 1;
+  else if (item->kind == ZP_TRACE_WAIT && of < r->n && r->op[of].leave < 0) r->open = of;
+  else r->open = -1;
+}
+
 /* Without times, an operation lasts one unit: each has the number of its record. */
 static void read_rank(zp_timeline *t, zp_timed_rank *r)
 {
@@ -117,18 +142,17 @@ static void read_rank(zp_timeline *t, zp_timed_rank *r)
   scan s = {.t = t, .r = r};
   zp_trace_reader *in = &t->reader;
   in->want_returns = 1;
+  r->open = -1;
   if (t->sets > 0) memset(t->count, 0, (size_t)t->sets * sizeof *t->count);
   while (zp_trace_next(in, item)) {
-    int64_t now = in->ns ? in->ns : in->records * 1000;
-    if (now > LATEST) now = LATEST;
-    r->last = now;
+    const int64_t now = time_of(in);
     if (item->kind == ZP_TRACE_GROUP) add_group(&s, item);
     if (item->kind == ZP_TRACE_OP) add_op(&s, item->op, now);
-    if (item->kind == ZP_TRACE_END) r->ended = 1;
-    if (item->kind == ZP_TRACE_RETURNED) r->op[r->n - item->number].leave = now, r->returns = 1;
+    follow(r, item, now);
   }
+  r->last = time_of(in);
   r->timed = in->ns > 0;
-  if (in->exit.how != ZP_TRACE_NO_EXIT) r->ended = 1;
+  r->exited = in->exit.how != ZP_TRACE_NO_EXIT;
   free(s.group);
   free(item);
 }
@@ -239,20 +263,65 @@ static void clip(zp_timeline *t, zp_timed_rank *r)
   free(row);
 }
 
-/* Recorders write a return with the next item, so the last one may be missing. Without any, an
- * operation lasts until the next item of its rank at most. */
+/* When another member of an operation had returned, which it could not do before all members that it
+ * waits for had entered; INT64_MIN: none has. */
+static int64_t other_returned(const zp_timeline *t, int64_t i, int64_t end, int64_t of)
+{
+  int64_t latest = INT64_MIN;
+  for (int64_t k = i; k < end; k++) {
+    const zp_timed_rank *r = &t->ranks[t->member[k].rank];
+    const zp_timed_op *op = &r->op[t->member[k].record];
+    if (k != of && op->leave >= 0 && op->role != ZP_ROLE_SOURCE && op->leave + r->offset > latest)
+      latest = op->leave + r->offset;
+  }
+  return latest;
+}
+
+/* A process that is killed has not written its last return. If another member returned from the
+ * operation, it may have returned, too. */
+static void find_unknown(zp_timeline *t)
+{
+  for (int64_t i = 0, end; i < t->members; i = end) {
+    end = zp_timeline_run(t, i);
+    for (int64_t k = i; k < end; k++) {
+      const zp_timed_rank *r = &t->ranks[t->member[k].rank];
+      zp_timed_op *op = &r->op[t->member[k].record];
+      if (t->member[k].record != r->open || op->leave >= 0 || r->ended || r->exited) continue;
+      const int64_t leave = other_returned(t, i, end, k);
+      if (leave == INT64_MIN) continue;
+      op->back = ZP_BACK_UNKNOWN;
+      op->leave = leave - r->offset > op->enter ? leave - r->offset : op->enter;
+    }
+  }
+}
+
+/* A recorder writes a return with the next item. If it writes none, as before the format had them,
+ * a blocking operation lasts until the next item. */
 static void complete_rank(zp_timeline *t, zp_timed_rank *r)
 {
   for (int64_t k = 0; k < r->n; k++) {
     zp_timed_op *op = &r->op[k];
     const int64_t next = k + 1 < r->n ? r->op[k + 1].enter : r->last;
-    if (op->leave < 0 && (!r->timed || op->async))
+    const int known = !r->ended && !(r->bare && (r->exited || op->async));
+    if (op->leave < 0 && k == r->open && r->timed && known) op->back = ZP_BACK_NEVER;
+    else if (op->leave < 0 && (!r->timed || op->async))
       op->leave = op->enter + (r->timed && next - op->enter < 1000 ? next - op->enter : 1000);
-    if (op->leave < 0 && (k + 1 < r->n || r->ended)) op->leave = next;
+    else if (op->leave < 0) op->leave = next;
     if (op->enter + r->offset < t->first) t->first = op->enter + r->offset;
-    if (op->leave + r->offset > t->last) t->last = op->leave + r->offset;
     if (op->enter + r->offset > t->last) t->last = op->enter + r->offset;
+    if (op->leave >= 0 && op->leave + r->offset > t->last) t->last = op->leave + r->offset;
   }
+  if (r->n > 0 && r->last + r->offset > t->last) t->last = r->last + r->offset;
+}
+
+/* What never returned lasts until the rank ended, or until the end of the picture, which is
+ * somewhat later than the last item. */
+static void end_open(const zp_timeline *t, zp_timed_rank *r)
+{
+  const int64_t span = t->last - t->first, margin = span / 20 > 1000 ? span / 20 : 1000;
+  zp_timed_op *op = r->open >= 0 ? &r->op[r->open] : NULL;
+  if (op == NULL || op->back != ZP_BACK_NEVER) return;
+  op->leave = r->exited && r->last > op->enter ? r->last : t->last + margin - r->offset;
 }
 
 /* Sets when the operations ended whose returns are not recorded. */
@@ -260,12 +329,11 @@ static void complete(zp_timeline *t)
 {
   t->first = INT64_MAX;
   t->last = 0;
+  find_unknown(t);
   for (int32_t i = 0; i < t->n; i++) complete_rank(t, &t->ranks[i]);
   for (int32_t i = 0; i < t->n; i++) {
-    zp_timed_rank *r = &t->ranks[i];
-    for (int64_t k = 0; k < r->n; k++)
-      if (r->op[k].leave < 0) r->op[k].never = 1, r->op[k].leave = t->last - r->offset;
-    clip(t, r);
+    end_open(t, &t->ranks[i]);
+    clip(t, &t->ranks[i]);
   }
 }
 

@@ -6,22 +6,28 @@
 #include "trace.h"
 
 typedef struct zp_timed_op {
-  int64_t enter, leave; /* ns of the rank's clock. leave: when it returned, or the wait for it; the
-                           end of the picture if it never did */
+  int64_t enter, leave; /* ns of the rank's clock. leave: when it returned, or the wait for it; if
+                           it never did, the end of the rank or of the picture */
   int64_t seq;          /* of the operations of `set`: equal numbers belong together */
   int32_t set;          /* a group, or a pair of which one sends to the other; -1: unknown */
   int32_t row;          /* the file's number of the group */
-  uint8_t op, async, role, never; /* never: it did not return */
-  uint8_t mark;                   /* for the caller */
+  uint8_t op, async, role;
+  uint8_t back; /* whether it returned */
+  uint8_t mark; /* for the caller */
 } zp_timed_op;
+/* The trace may end before it records a return, of which other members show that it was possible. */
+enum { ZP_BACK, ZP_BACK_UNKNOWN, ZP_BACK_NEVER };
 /* Which members of an operation wait for which: all for all, or some only for the root. */
 enum { ZP_ROLE_ALL, ZP_ROLE_SOURCE, ZP_ROLE_TARGET };
 
 typedef struct zp_timed_rank {
   zp_timed_op *op; /* [n] by record */
   int64_t n, cap, last;
-  int32_t rank, ended, timed, returns; /* timed, returns: the trace has such items */
-  int64_t offset;                      /* is added to its times */
+  int64_t open;          /* the operation in which the trace ends, or the wait for it; -1 */
+  int32_t rank, timed;   /* timed: the trace has times */
+  int32_t ended, exited; /* it has completed; it has ended otherwise */
+  int32_t bare;          /* the trace lacks returns of operations that did return */
+  int64_t offset;        /* is added to its times */
 } zp_timed_rank;
 
 typedef struct zp_member { /* operation `record` of ranks[rank] */

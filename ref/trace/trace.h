@@ -243,6 +243,8 @@ typedef struct zp_trace_cause {
   int32_t cause, equally_likely; /* equally_likely: the traces also permit another explanation */
   int32_t *ranks, n_ranks;       /* the deviating ranks; none: no rank is known */
   int64_t record, step;          /* of the first rank; -1: unknown */
+  int64_t waiting_record;        /* of the next one; -1: unknown */
+  int32_t waiting; /* a rank that entered the operation that the cause concerns; -1: unknown */
   char *op, *group, *site, *phase, *text;
   zp_trace_differs value;
 } zp_trace_cause;

@@ -27,6 +27,13 @@ static double us(const view *v, const zp_timed_rank *r, int64_t ns)
   return (double)(ns + r->offset - v->line.first) / 1000;
 }
 
+/* A time that may be outside of the picture, if the rank has no operation. */
+static double inside(const view *v, const zp_timed_rank *r, int64_t ns)
+{
+  const double at = us(v, r, ns), end = (double)(v->line.last - v->line.first) / 1000;
+  return at < 0 ? 0 : at > end ? end : at;
+}
+
 /* ---- Slices ---------------------------------------------------------------------------------- */
 
 static void arguments(zp_chrome_trace *t, const view *v, const zp_timed_op *op,
@@ -43,7 +50,8 @@ static void arguments(zp_chrome_trace *t, const view *v, const zp_timed_op *op,
   zp_chrome_integer(t, "step", step);
   if (phase[0]) zp_chrome_string(t, "phase", phase);
   if (site[0]) zp_chrome_string(t, "site", site);
-  if (op->never) zp_chrome_string(t, "returned", "never");
+  if (op->back != ZP_BACK)
+    zp_chrome_string(t, "returned", op->back == ZP_BACK_NEVER ? "never" : "unknown");
   if (op->mark) zp_chrome_string(t, "cause", v->verdict.cause[op->mark - 1].text);
 }
 
@@ -64,7 +72,8 @@ static void slice(zp_chrome_trace *t, const view *v, const zp_timed_rank *r, con
   const double from = us(v, r, op->enter), end = us(v, r, op->leave);
   const double call = us(v, r, slice_end(op)) - from;
   zp_chrome_slice(t, r->rank, op->row, from, call, zp_trace_ops[op->op], phase);
-  if (op->mark || op->never) zp_chrome_string(t, "cname", op->mark ? "terrible" : "bad");
+  if (op->mark) zp_chrome_string(t, "cname", "terrible");
+  else if (op->back == ZP_BACK_NEVER) zp_chrome_string(t, "cname", "bad");
   arguments(t, v, op, d, step);
   zp_chrome_close(t);
   for (int i = 0; i < 2 && slice_end(op) < op->leave; i++) {
@@ -149,19 +158,49 @@ static zp_timed_rank *rank_of(view *v, int32_t rank)
   return NULL;
 }
 
-/* The operation at which a rank deviated, and those of the other members that belong to it. */
-static void mark_cause(view *v, int32_t c)
+/* The operation at which a rank deviated: the last one, if the record is not known. */
+static zp_timed_op *own_op(zp_timed_rank *r, const zp_trace_cause *cause)
 {
-  const zp_trace_cause *cause = &v->verdict.cause[c];
-  zp_timed_rank *r = cause->n_ranks > 0 ? rank_of(v, cause->ranks[0]) : NULL;
-  if (r == NULL || r->n == 0) return;
-  zp_timed_op *op = &r->op[cause->record < 0 || cause->record >= r->n ? r->n - 1 : cause->record];
+  if (r == NULL || r->n == 0) return NULL;
+  return &r->op[cause->record < 0 || cause->record >= r->n ? r->n - 1 : cause->record];
+}
+
+/* The operation of another member that the cause concerns, or NULL. */
+static zp_timed_op *waiting_op(view *v, const zp_trace_cause *cause)
+{
+  zp_timed_rank *r = cause->waiting >= 0 ? rank_of(v, cause->waiting) : NULL;
+  return r == NULL || cause->waiting_record >= r->n ? NULL : &r->op[cause->waiting_record];
+}
+
+/* Whether the rank deviated after its last operation. */
+static int at_end(const zp_trace_cause *cause)
+{
+  static const char *const ends[] = {"exit", "hang", "truncated", "damaged"};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (strcmp(cause->kind, ends[i]) == 0) return 1;
+  return 0;
+}
+
+static void mark_members(view *v, zp_timed_op *op, int32_t c)
+{
   op->mark = (uint8_t)(c + 1);
-  for (int64_t i = 0; i < v->line.members; i++) {
+  for (int64_t i = 0; op->set >= 0 && i < v->line.members; i++) {
     const zp_member *m = &v->line.member[i];
     if (m->set != op->set || m->seq != op->seq) continue;
     v->line.ranks[m->rank].op[m->record].mark = (uint8_t)(c + 1);
   }
+}
+
+/* The operation in which others wait for the rank; and, unless the rank did nothing instead of it,
+ * the operation at which the rank deviated. Of both, those of all members. */
+static void mark_cause(view *v, int32_t c)
+{
+  const zp_trace_cause *cause = &v->verdict.cause[c];
+  zp_timed_op *waiting = waiting_op(v, cause);
+  zp_timed_op *own = own_op(cause->n_ranks > 0 ? rank_of(v, cause->ranks[0]) : NULL, cause);
+  if (waiting != NULL) mark_members(v, waiting, c);
+  if (waiting != NULL && (at_end(cause) || strcmp(cause->kind, "skip") == 0)) return;
+  if (own != NULL) mark_members(v, own, c);
 }
 
 static void mark_causes(view *v)
@@ -170,18 +209,19 @@ static void mark_causes(view *v)
     mark_cause(v, c);
 }
 
-/* A mark with the sentence, at the deviating rank. */
+/* A mark with the sentence, at the deviating rank: where it deviated, or after its last item. */
 static void say_causes(zp_chrome_trace *t, view *v)
 {
   for (int32_t c = 0; c < v->verdict.causes && c < CAUSES; c++) {
     const zp_trace_cause *cause = &v->verdict.cause[c];
-    const zp_timed_rank *r = cause->n_ranks > 0 ? rank_of(v, cause->ranks[0]) : NULL;
-    if (r == NULL || r->n == 0) continue;
-    const int64_t k = cause->record < 0 || cause->record >= r->n ? r->n - 1 : cause->record;
+    zp_timed_rank *r = cause->n_ranks > 0 ? rank_of(v, cause->ranks[0]) : NULL;
+    if (r == NULL) continue;
+    const zp_timed_op *op = own_op(r, cause);
+    const int64_t at = op == NULL || at_end(cause) ? r->last : op->enter;
     zp_chrome_event(t, "i");
     zp_chrome_string(t, "s", "p");
-    zp_chrome_row(t, r->rank, r->op[k].row);
-    zp_chrome_time(t, "ts", us(v, r, r->op[k].enter));
+    zp_chrome_row(t, r->rank, op == NULL ? 0 : op->row);
+    zp_chrome_time(t, "ts", inside(v, r, at));
     zp_chrome_string(t, "name", cause->text);
     zp_chrome_string(t, "cat", "cause");
     zp_chrome_string(t, "cname", "terrible");
@@ -223,12 +263,12 @@ static void draw(zp_chrome_trace *t, view *v, const zp_timed_rank *rank)
   snprintf(text, sizeof text, "rank %d", (int)rank->rank);
   zp_chrome_name(t, rank->rank, 0, "process_name", text);
   /* the file may have grown since it was first read */
-  while (r->records < rank->n && zp_trace_next(r, &item)) {
+  while (zp_trace_next(r, &item) && r->records <= rank->n) {
     if (item.kind == ZP_TRACE_GROUP) name_row(t, r, &item);
-    if (item.kind == ZP_TRACE_STEP && rank->n > 0) {
+    if (item.kind == ZP_TRACE_STEP) {
       const int64_t k = r->records;
       step = item.number;
-      step_mark(t, rank->rank, us(v, rank, rank->op[k < rank->n ? k : k - 1].enter), step);
+      step_mark(t, rank->rank, inside(v, rank, k < rank->n ? rank->op[k].enter : rank->last), step);
     }
     if (item.kind == ZP_TRACE_OP) slice(t, v, rank, item.op, step);
   }

@@ -61,6 +61,7 @@ def record(folder, drift=0):
                     at(q)
                     files[q].returned(files[q].count - 1)
         for r, file in enumerate(files):
+            at(r)
             file.close(completed=r == 2)
 
 
@@ -85,6 +86,11 @@ class Run:
             self.at(ms, r).operation(name, 1, "sum", "float32", 4)
         for r in ranks if returned else ():
             self.at(ms + returned, r).returned(self.files[r].count - 1)
+
+    def kill(self, rank):
+        """The trace ends here. A return that is not written yet is lost."""
+        os.close(self.files[rank].fd)
+        self.files[rank].fd = None
 
     def close(self):
         for file in self.files:
@@ -126,6 +132,78 @@ def check_arrows(zeroproof, folder):
         found[7:] == [("s", 0, 10), ("f", 1, 11)],
         "arrows_never_lead_back_in_time",
         found,
+    )
+
+
+def waits(events):
+    """What is red: (rank, record, whether it returned, ms)."""
+    return [
+        (e["pid"], e["args"]["record"], e["args"].get("returned"), round(e["dur"] / 1000))
+        for e in events
+        if e["ph"] == "X" and e.get("cname") == "terrible"
+    ]
+
+
+def check_hangs(zeroproof, folder):
+    """Rank 1 does not enter operation 2, for which ranks 0 and 2 wait."""
+    run = Run(os.path.join(folder, "hang"), 3)
+    for step in range(3):
+        for r in range(3):
+            run.at(100 * step, r).mark(zeroproof_trace_file.STEP, step)
+        run.whole(100 * step + 10, ranks=(0, 2) if step == 2 else None, returned=80 * (step < 2))
+    for r in range(3):
+        run.kill(r)
+    run.close()
+    events = view(zeroproof, os.path.join(folder, "hang"))
+    expected = [(0, 2, "never", 10), (2, 2, "never", 10)]
+    verdict(waits(events) == expected, "in_a_hang_the_operations_that_wait_are_red", events)
+    said = [(e["pid"], e["ts"]) for e in events if e.get("cat") == "cause"]
+    # rank 1 began step 2 after it had returned 180 ms after the first item
+    verdict(said == [(1, 180000)], "the_mark_is_after_the_last_item_of_the_rank", said)
+
+    run = Run(os.path.join(folder, "killed"), 3)
+    run.whole(10, returned=80)
+    run.whole(100, ranks=(0, 2), returned=0)
+    for r in range(3):
+        run.kill(r)
+    run.close()
+    events = view(zeroproof, os.path.join(folder, "killed"))
+    first = [(e["dur"], e["args"].get("returned")) for e in slices(events, "all_reduce")[1]]
+    verdict(
+        first == [(80000, "unknown")],
+        "an_operation_from_which_others_returned_is_not_drawn_as_if_it_never_did",
+        first,
+    )
+
+    run = Run(os.path.join(folder, "timeout"), 3)
+    run.whole(10, returned=80)
+    run.whole(100, ranks=(0, 2), returned=0)
+    for r in (0, 2):
+        run.at(5100, r).close(ended=(2, 1, "RuntimeError"))
+    run.at(12000, 1).close()
+    run.close()
+    events = view(zeroproof, os.path.join(folder, "timeout"))
+    expected = [(0, 1, "never", 5000), (2, 1, "never", 5000)]
+    verdict(
+        waits(events) == expected, "an_operation_that_failed_lasts_until_its_rank_ended", events
+    )
+    said = [(e["pid"], e["ts"]) for e in events if e.get("cat") == "cause"]
+    verdict(said == [(1, 11990000)], "the_mark_of_an_exit_is_at_the_exit", said)
+
+    run = Run(os.path.join(folder, "wait"), 3)
+    for r in (0, 2):
+        run.at(10, r).operation("all_reduce", 1, "sum", "float32", 4, later=True)
+        run.at(110, r).wait(0)
+        run.at(1000, r).close(ended=(2, 1, "RuntimeError"))
+    run.at(1010, 1).close()
+    run.close()
+    events = view(zeroproof, os.path.join(folder, "wait"))
+    ends = [(e["pid"], e["ts"]) for e in events if e["ph"] == "e"]
+    good = waits(events) == [(0, 0, "never", 0), (2, 0, "never", 0)]
+    verdict(
+        good and ends == [(0, 990000), (2, 990000)],
+        "an_asynchronous_operation_lasts_until_its_rank_ended_in_the_wait_for_it",
+        events,
     )
 
 
@@ -183,12 +261,14 @@ def main():
     verdict(good, "the_cause_is_a_red_mark_at_its_rank", said)
     good = any(e["ph"] == "X" and said[0]["name"] == e["args"]["cause"] for e in marked)
     verdict(good, "red_operations_have_the_sentence", marked)
-    stuck = [e["pid"] for e in events if e.get("cname") == "bad"]
-    verdict(sorted(stuck) == [0, 1, 3], "operations_that_never_returned_are_marked", stuck)
+    stuck = [e for e in events if e.get("args", {}).get("returned") == "never"]
+    good = sorted(e["pid"] for e in stuck) == [0, 1, 3] and all("cname" in e for e in stuck)
+    verdict(good, "operations_that_never_returned_are_marked", stuck)
     record(os.path.join(folder, "drift"), drift=40)  # no offsets fit: up to 120 µs per ms
     late = latest(view(zeroproof, os.path.join(folder, "drift")))
     verdict(0 < late < 16000, "clocks_that_drift_are_aligned_as_well_as_possible", late)
     check_arrows(zeroproof, os.path.join(folder, "arrows"))
+    check_hangs(zeroproof, folder)
     return bad
 
 
