@@ -33,6 +33,7 @@ static int32_t set_of(zp_timeline *t, const char *key)
 typedef struct known { /* a group of the file that is read */
   char key[ZP_TRACE_NAME];
   int32_t place; /* -1: the members are unknown */
+  int32_t lost;  /* the rank entered a receive from an unknown source */
 } known;
 
 typedef struct scan {
@@ -58,21 +59,61 @@ static void add_group(scan *s, const zp_trace_item *item)
                                           : zp_trace_listed_position(item, s->r->rank);
 }
 
-/* The set of an operation, or -1. A definition remembers it as its link. */
-static int32_t set_of_def(scan *s, zp_trace_def *d)
+/* The set of the receives of the rank from another place of a group, or of its sends to it; -1. */
+static int32_t set_of_pair(const scan *s, const known *g, int32_t peer, int sends)
 {
   char key[KEY];
+  if (g->place < 0 || peer < 0) return -1;
+  snprintf(key, sizeof key, "%s\n%d %d", g->key, (int)(sends ? g->place : peer),
+           (int)(sends ? peer : g->place));
+  return set_of(s->t, key);
+}
+
+/* A group of the file that has a key, or NULL. */
+static known *group_of(const scan *s, int32_t id)
+{
+  return id < 0 || id >= s->groups || s->group[id].key[0] == 0 ? NULL : &s->group[id];
+}
+
+/* The set of an operation, or -1. A definition remembers it as its link. */
+static int32_t set_of_def(const scan *s, zp_trace_def *d)
+{
+  const known *g = group_of(s, d->group);
   if (d->link >= 0) return d->link;
-  if (d->group < 0 || d->group >= s->groups || s->group[d->group].key[0] == 0) return -1;
-  const known *g = &s->group[d->group];
-  if (d->sig.op < ZP_TRACE_SEND) snprintf(key, sizeof key, "%s", g->key);
-  else {
-    if (g->place < 0 || d->sig.root < 0) return -1;
-    const int sends = d->sig.op == ZP_TRACE_SEND;
-    snprintf(key, sizeof key, "%s\n%d %d", g->key, (int)(sends ? g->place : d->sig.root),
-             (int)(sends ? d->sig.root : g->place));
+  if (g == NULL) return -1;
+  return d->link = d->sig.op < ZP_TRACE_SEND
+                       ? set_of(s->t, g->key)
+                       : set_of_pair(s, g, d->sig.root, d->sig.op == ZP_TRACE_SEND);
+}
+
+/* The trace records the source of an earlier receive from any source. */
+static void set_source(const scan *s, const zp_trace_item *item)
+{
+  zp_timed_rank *r = s->r;
+  if (item->number < 1 || item->number > r->n) return;
+  zp_timed_op *op = &r->op[r->n - item->number];
+  const known *g = group_of(s, op->row);
+  if (g != NULL && op->op == ZP_TRACE_RECV && op->set < 0)
+    op->set = set_of_pair(s, g, item->source, 0);
+}
+
+/* Numbers the operations of each set. Sources are recorded later than their receives, and in
+ * another order. After a receive whose source is unknown, the numbers of the rank's receives in
+ * that group are unknown, too. */
+static void number_sets(const scan *s)
+{
+  zp_timed_rank *r = s->r;
+  zp_timeline *t = s->t;
+  if (t->sets > 0) memset(t->count, 0, (size_t)t->sets * sizeof *t->count);
+  for (int64_t k = 0; k < r->n; k++) {
+    zp_timed_op *op = &r->op[k];
+    known *g = group_of(s, op->row);
+    if (op->op == ZP_TRACE_RECV && g != NULL) {
+      g->lost |= op->set < 0;
+      if (g->lost) op->set = -1;
+    }
+    if (op->set >= 0) op->seq = t->count[op->set]++;
   }
-  return d->link = set_of(s->t, key);
 }
 
 /* ---- One rank -------------------------------------------------------------------------------- */
@@ -102,7 +143,7 @@ static void add_op(scan *s, zp_trace_def *d, int64_t now)
   const int32_t set = set_of_def(s, d);
   r->op[r->n++] = (zp_timed_op){.enter = now,
                                 .leave = -1,
-                                .seq = set >= 0 ? s->t->count[set]++ : -1,
+                                .seq = -1,
                                 .set = set,
                                 .row = d->group,
                                 .op = d->sig.op,
@@ -143,16 +184,17 @@ static void read_rank(zp_timeline *t, zp_timed_rank *r)
   zp_trace_reader *in = &t->reader;
   in->want_returns = 1;
   r->open = -1;
-  if (t->sets > 0) memset(t->count, 0, (size_t)t->sets * sizeof *t->count);
   while (zp_trace_next(in, item)) {
     const int64_t now = time_of(in);
     if (item->kind == ZP_TRACE_GROUP) add_group(&s, item);
     if (item->kind == ZP_TRACE_OP) add_op(&s, item->op, now);
+    if (item->kind == ZP_TRACE_SOURCE) set_source(&s, item);
     follow(r, item, now);
   }
   r->last = time_of(in);
   r->timed = in->ns > 0;
   r->exited = in->exit.how != ZP_TRACE_NO_EXIT;
+  number_sets(&s);
   free(s.group);
   free(item);
 }

@@ -135,6 +135,28 @@ def check_arrows(zeroproof, folder):
     )
 
 
+def check_any_source(zeroproof, folder):
+    """Rank 0 receives from any source, at first from rank 2. The sources are recorded in another
+    order than the receives, and that of the last but one is not."""
+    run = Run(folder, 3)
+    for ms, sender in (1, 2), (2, 1), (3, 1), (4, 1), (5, 2):
+        run.at(ms, sender).returned(run.files[sender].operation("send", 1, count=4, root=0))
+    for ms in range(10, 15):
+        run.at(ms, 0).operation("recv", 1, root=1 if ms == 12 else -1, any_source=ms != 12)
+        run.at(ms + 0.5, 0).returned(run.files[0].count - 1)
+    for received, source in (1, 1), (0, 2), (4, 2):
+        run.at(20, 0).source(received, source)
+    run.close()
+    events = view(zeroproof, folder)
+    starts = {e["id"]: (e["pid"], e["ts"] / 1000) for e in events if e["ph"] == "s"}
+    arrows = [(*starts[e["id"]], e["ts"] / 1000) for e in events if e["ph"] == "f"]
+    verdict(
+        sorted(arrows) == [(1, 1, 10), (1, 2, 11), (2, 0, 9)],
+        "an_arrow_leads_to_a_receive_from_any_source_whose_source_is_recorded",
+        arrows,
+    )
+
+
 def waits(events):
     """What is red: (rank, record, whether it returned, ms)."""
     return [
@@ -268,6 +290,7 @@ def main():
     late = latest(view(zeroproof, os.path.join(folder, "drift")))
     verdict(0 < late < 16000, "clocks_that_drift_are_aligned_as_well_as_possible", late)
     check_arrows(zeroproof, os.path.join(folder, "arrows"))
+    check_any_source(zeroproof, os.path.join(folder, "any"))
     check_hangs(zeroproof, folder)
     return bad
 
