@@ -175,24 +175,40 @@ static int check(const zp_trace_attempt *of, int32_t format)
   return code;
 }
 
-static int view(const char *dir, const char *file, int32_t first, int32_t last, int32_t json)
+static void print_drawn(const char *file, const zp_trace_drawn *drawn, int json)
 {
-  zp_error err = {0};
-  json_t *root;
-  if (zp_trace_view(dir, file, first, last, &err) != 0) {
-    fprintf(stderr, "zeroproof trace: %s\n", err.text);
-    return zp_exit_of(err.status);
-  }
+  char runs[ZP_TRACE_RUNS];
   if (!json) {
-    printf("wrote %s: open it at https://ui.perfetto.dev\n", file);
-    return ZP_EXIT_GOOD;
+    printf("wrote %s with %s %s of %d: open it at https://ui.perfetto.dev\n", file,
+           drawn->n == 1 ? "rank" : "ranks", zp_trace_runs(drawn->rank, drawn->n, runs),
+           (int)drawn->world);
+    if (drawn->left_out >= 0)
+      printf("rank %d, which the cause concerns, is not drawn: it has no trace, or --ranks leaves "
+             "it out\n",
+             (int)drawn->left_out);
+    return;
   }
-  root = json_pack("{s:s%}", "wrote", file, strlen(file));
+  json_t *root = json_pack("{s:s%}", "wrote", file, strlen(file)), *ranks = json_array();
   if (root == NULL) root = json_pack("{s:n}", "wrote"); /* the name is not UTF-8 */
+  for (int32_t i = 0; i < drawn->n; i++) json_array_append_new(ranks, json_integer(drawn->rank[i]));
+  json_object_set_new(root, "ranks", ranks);
+  json_object_set_new(root, "world", json_integer(drawn->world));
+  json_object_set_new(root, "left_out",
+                      drawn->left_out < 0 ? json_null() : json_integer(drawn->left_out));
   json_dumpf(root, stdout, JSON_INDENT(1) | JSON_ENSURE_ASCII);
   putchar('\n');
   json_decref(root);
-  return ZP_EXIT_GOOD;
+}
+
+static int view(const char *dir, const char *file, int32_t first, int32_t last, int json)
+{
+  zp_trace_drawn drawn = {0};
+  zp_error err = {0};
+  const int status = zp_trace_view(dir, file, first, last, &drawn, &err);
+  if (status == 0) print_drawn(file, &drawn, json);
+  else fprintf(stderr, "zeroproof trace: %s\n", err.text);
+  free(drawn.rank);
+  return status == 0 ? ZP_EXIT_GOOD : zp_exit_of(err.status);
 }
 
 static int dump(const char *file, int json)
@@ -207,7 +223,7 @@ static int dump(const char *file, int json)
 int zp_cmd_trace(int argc, char **argv, const zp_backend *engine)
 {
   (void)engine;
-  zp_trace_args a = {.last = 63, .attempt = -1, .watch = {.interval = 2, .stall = 300}};
+  zp_trace_args a = {.last = -1, .attempt = -1, .watch = {.interval = 2, .stall = 300}};
   zp_trace_attempt of;
   zp_error err = {0};
   const int code = zp_trace_parse(argc, argv, &a);

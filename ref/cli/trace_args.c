@@ -33,10 +33,12 @@ typedef struct option_row {
 
 static const option_row rows[] = {
     {{"out", KEY_OUT, "FILE", 0, "view: where to write (required)", 0}, VIEW},
-    {{"ranks", KEY_RANKS, "A[-B]", 0, "view: these ranks (the first 64)", 0}, VIEW},
+    {{"ranks", KEY_RANKS, "A[-B]", 0,
+      "view: these ranks (the first 64, and those that the causes concern)", 0},
+     VIEW},
     {{"json", KEY_JSON, NULL, 0,
-      "check: print the findings as JSON; view: print the name of the file as JSON; dump: print "
-      "the records as JSON",
+      "check: print the findings as JSON; view: print the name of the file and its ranks as JSON; "
+      "dump: print the records as JSON",
       0},
      CHECK | VIEW | DUMP},
     {{"format", KEY_FORMAT, "NAME", 0,

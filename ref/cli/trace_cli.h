@@ -23,7 +23,7 @@ typedef struct zp_watch_options {
 } zp_watch_options;
 typedef struct zp_trace_args {
   const char *name, *out;    /* name: of the folder; of the file, for dump */
-  int32_t what, first, last; /* what: ZP_TRACE_CHECK … */
+  int32_t what, first, last; /* what: ZP_TRACE_CHECK …; last -1: --ranks is not set */
   int32_t format, attempt;   /* attempt -1: the last one */
   zp_watch_options watch;
 } zp_trace_args;

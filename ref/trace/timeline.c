@@ -379,9 +379,10 @@ static void complete(zp_timeline *t)
   }
 }
 
-void zp_timeline_read(zp_timeline *t, const char *dir, int32_t first, int32_t last)
+void zp_timeline_read(zp_timeline *t, const char *dir, const uint8_t *wanted, int32_t n)
 {
-  for (int32_t rank = first; rank <= last; rank++) {
+  for (int32_t rank = 0; rank < n; rank++) {
+    if (!wanted[rank]) continue;
     zp_trace_open(&t->reader, t->failure, dir, rank);
     if (t->reader.state == ZP_TRACE_READING) {
       if (t->n == t->cap) {

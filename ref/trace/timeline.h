@@ -48,8 +48,8 @@ typedef struct zp_timeline {
   int64_t violation, first, last; /* ns; of all times, with offsets */
 } zp_timeline;
 
-/* Reads ranks first … last of dir. A failure jumps to t->failure. */
-void zp_timeline_read(zp_timeline *t, const char *dir, int32_t first, int32_t last);
+/* Reads those of n ranks of dir that are wanted. A failure jumps to t->failure. */
+void zp_timeline_read(zp_timeline *t, const char *dir, const uint8_t *wanted, int32_t n);
 void zp_timeline_free(zp_timeline *t);
 /* The time at which a member entered its operation, with the offset of its rank. */
 int64_t zp_timeline_entered(const zp_timeline *t, const zp_member *m);

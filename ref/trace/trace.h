@@ -265,9 +265,15 @@ typedef struct zp_trace_verdict {
 int zp_trace_judge(const char *dir, zp_trace_verdict *v, zp_error *err);
 void zp_trace_verdict_free(zp_trace_verdict *v);
 
-/* Writes ranks first … last of dir as a Chrome/Perfetto trace. Returns 0, a status as above, or
- * ZP_E_FILE. */
-int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last, zp_error *err);
+/* The ranks of a picture, which the caller frees. */
+typedef struct zp_trace_drawn {
+  int32_t world, n, *rank;
+  int32_t left_out; /* the rank of the first cause, if the picture has no mark of it; or -1 */
+} zp_trace_drawn;
+/* Writes ranks first … last of dir as a Chrome/Perfetto trace; last -1: the first 64 ranks, and
+ * those that the causes concern. Returns 0, a status as above, or ZP_E_FILE. */
+int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last,
+                  zp_trace_drawn *drawn, zp_error *err);
 
 /* Writes the items of one trace, or the records of one Flight Recorder dump, to `out` as text or
  * JSON. Returns 0 or a status as above; ZP_E_REFUSED also if the trace is damaged. */

@@ -11,7 +11,8 @@
 #include "../draw/chrome_trace.h"
 #include "timeline.h"
 
-enum { TEXT = 160, CAUSES = 200 };
+/* Without a choice of ranks: the first FIRST, and so many of each of the first causes. */
+enum { TEXT = 160, CAUSES = 200, FIRST = 64, CAUSES_ADDED = 8, RANKS_ADDED = 8 };
 
 /* What a failure must release: it jumps out of draw_ranks. */
 typedef struct view {
@@ -19,6 +20,8 @@ typedef struct view {
   zp_trace_reader reader;
   zp_timeline line;
   zp_trace_verdict verdict;
+  uint8_t *wanted; /* [world] */
+  int32_t world;
   int64_t records;
 } view;
 
@@ -159,7 +162,7 @@ static zp_timed_rank *rank_of(view *v, int32_t rank)
 }
 
 /* The operation at which a rank deviated: the last one, if the record is not known. */
-static zp_timed_op *own_op(zp_timed_rank *r, const zp_trace_cause *cause)
+static zp_timed_op *own_op(const zp_timed_rank *r, const zp_trace_cause *cause)
 {
   if (r == NULL || r->n == 0) return NULL;
   return &r->op[cause->record < 0 || cause->record >= r->n ? r->n - 1 : cause->record];
@@ -209,24 +212,27 @@ static void mark_causes(view *v)
     mark_cause(v, c);
 }
 
-/* A mark with the sentence, at the deviating rank: where it deviated, or after its last item. */
-static void say_causes(zp_chrome_trace *t, view *v)
+/* A mark with the sentence, at the deviating rank: where it deviated, or after its last item. If
+ * that rank is not drawn, the mark is where another one waits for it. Returns 0 if neither is. */
+static int say_cause(zp_chrome_trace *t, view *v, const zp_trace_cause *cause)
 {
-  for (int32_t c = 0; c < v->verdict.causes && c < CAUSES; c++) {
-    const zp_trace_cause *cause = &v->verdict.cause[c];
-    zp_timed_rank *r = cause->n_ranks > 0 ? rank_of(v, cause->ranks[0]) : NULL;
-    if (r == NULL) continue;
-    const zp_timed_op *op = own_op(r, cause);
-    const int64_t at = op == NULL || at_end(cause) ? r->last : op->enter;
-    zp_chrome_event(t, "i");
-    zp_chrome_string(t, "s", "p");
-    zp_chrome_row(t, r->rank, op == NULL ? 0 : op->row);
-    zp_chrome_time(t, "ts", inside(v, r, at));
-    zp_chrome_string(t, "name", cause->text);
-    zp_chrome_string(t, "cat", "cause");
-    zp_chrome_string(t, "cname", "terrible");
-    zp_chrome_close(t);
+  const zp_timed_rank *r = cause->n_ranks > 0 ? rank_of(v, cause->ranks[0]) : NULL;
+  const zp_timed_op *op = own_op(r, cause);
+  int64_t at = op == NULL || at_end(cause) ? -1 : op->enter;
+  if (r == NULL && (op = waiting_op(v, cause)) != NULL) {
+    r = rank_of(v, cause->waiting);
+    at = op->enter;
   }
+  if (r == NULL) return 0;
+  zp_chrome_event(t, "i");
+  zp_chrome_string(t, "s", "p");
+  zp_chrome_row(t, r->rank, op == NULL ? 0 : op->row);
+  zp_chrome_time(t, "ts", inside(v, r, at < 0 ? r->last : at));
+  zp_chrome_string(t, "name", cause->text);
+  zp_chrome_string(t, "cat", "cause");
+  zp_chrome_string(t, "cname", "terrible");
+  zp_chrome_close(t);
+  return 1;
 }
 
 /* ---- Ranks ----------------------------------------------------------------------------------- */
@@ -274,13 +280,41 @@ static void draw(zp_chrome_trace *t, view *v, const zp_timed_rank *rank)
   }
 }
 
+static void want(view *v, int32_t rank)
+{
+  if (rank >= 0 && rank < v->world) v->wanted[rank] = 1;
+}
+
+/* Without a choice, the picture shows the causes whatever ranks they concern: some of those that
+ * deviated, and one that waits. */
+static void choose(view *v, int32_t first, int32_t last)
+{
+  const int32_t end = last < 0 ? FIRST - 1 : last;
+  v->wanted = zp_trace_grow(&v->failure, NULL, 0, (size_t)v->world, 1);
+  for (int32_t rank = first; rank <= end && rank < v->world; rank++) want(v, rank);
+  for (int32_t c = 0; last < 0 && c < v->verdict.causes && c < CAUSES_ADDED; c++) {
+    const zp_trace_cause *cause = &v->verdict.cause[c];
+    for (int32_t k = 0; k < cause->n_ranks && k < RANKS_ADDED; k++) want(v, cause->ranks[k]);
+    want(v, cause->waiting);
+  }
+}
+
+static void report_drawn(view *v, zp_trace_drawn *drawn)
+{
+  drawn->world = v->verdict.world > v->world ? v->verdict.world : v->world;
+  drawn->rank = zp_trace_grow(&v->failure, NULL, 0, (size_t)v->line.n + 1, sizeof *drawn->rank);
+  for (int32_t i = 0; i < v->line.n; i++) drawn->rank[drawn->n++] = v->line.ranks[i].rank;
+}
+
 /* Counts the records drawn. Returns 0 or a status. */
-static int draw_ranks(view *v, FILE *f, const char *dir, int32_t first, int32_t last)
+static int draw_ranks(view *v, FILE *f, const char *dir, int32_t first, int32_t last,
+                      zp_trace_drawn *drawn)
 {
   zp_chrome_trace t;
   if (setjmp(v->failure.leave) != 0) return v->failure.err.status;
   v->line.failure = &v->failure;
-  zp_timeline_read(&v->line, dir, first, last);
+  choose(v, first, last);
+  zp_timeline_read(&v->line, dir, v->wanted, v->world);
   mark_causes(v);
   zp_chrome_begin(&t, f, 0, NULL);
   for (int32_t i = 0; i < v->line.n; i++) {
@@ -290,16 +324,22 @@ static int draw_ranks(view *v, FILE *f, const char *dir, int32_t first, int32_t 
     zp_trace_close(&v->reader);
   }
   arrows(&t, v);
-  say_causes(&t, v);
+  drawn->left_out = -1;
+  for (int32_t c = 0; c < v->verdict.causes && c < CAUSES; c++) {
+    const zp_trace_cause *cause = &v->verdict.cause[c];
+    if (!say_cause(&t, v, cause) && c == 0 && cause->n_ranks > 0) drawn->left_out = cause->ranks[0];
+  }
   zp_chrome_end(&t);
+  report_drawn(v, drawn);
   return 0;
 }
 
-int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last, zp_error *err)
+int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last,
+                  zp_trace_drawn *drawn, zp_error *err)
 {
-  view v = {.records = 0};
-  zp_output to;
   const int32_t world = zp_trace_named(dir, NULL);
+  view v = {.world = world};
+  zp_output to;
   if (world <= 0 || first >= world)
     return zp_fail(err, ZP_E_REFUSED, -1, "%s: %s.", dir,
                    world < 0    ? strerror(errno)
@@ -312,7 +352,7 @@ int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last
     return zp_output_close(&to, err->status, err);
   }
   *err = (zp_error){0}; /* traces that cannot be judged can be drawn */
-  if (draw_ranks(&v, to.f, dir, first, last < world ? last : world - 1) != 0) {
+  if (draw_ranks(&v, to.f, dir, first, last, drawn) != 0) {
     zp_trace_close(&v.reader);
     zp_fail(err, v.failure.err.status, -1, "%s", v.failure.err.text);
   } else if (v.records == 0) {
@@ -320,5 +360,6 @@ int zp_trace_view(const char *dir, const char *file, int32_t first, int32_t last
   }
   zp_timeline_free(&v.line);
   zp_trace_verdict_free(&v.verdict);
+  free(v.wanted);
   return zp_output_close(&to, err->status, err);
 }

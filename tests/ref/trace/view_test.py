@@ -229,13 +229,45 @@ def check_hangs(zeroproof, folder):
     )
 
 
-def view(zeroproof, folder):
+def check_ranks(zeroproof, folder):
+    """Of 70 ranks, ranks 66 and 68 do not enter the last operation."""
+    run = Run(folder, 70)
+    run.whole(1)
+    run.whole(2, ranks=[r for r in range(70) if r not in (66, 68)], returned=0)
+    for r in range(70):
+        run.at(3, r).mark(zeroproof_trace_file.STEP, 0)
+        run.kill(r)
+    run.close()
+    printed = []
+    events = view(zeroproof, folder, printed=printed)
+    said = [e["pid"] for e in events if e.get("cat") == "cause"]
+    drawn = sorted({e["pid"] for e in events})
+    verdict(said == [66], "the_default_picture_has_the_mark_of_a_cause_at_any_rank", said)
+    good = drawn == [*range(64), 66, 68] and "with ranks 0–63, 66, 68 of 70:" in printed[0]
+    verdict(good, "it_has_all_ranks_of_the_cause_and_their_numbers_are_printed", (drawn, printed))
+    events = view(zeroproof, folder, "--ranks", "0-1")
+    said = [e["pid"] for e in events if e.get("cat") == "cause"]
+    verdict(said == [0], "if_its_rank_is_not_drawn_the_mark_is_where_another_one_waits", said)
+    events = view(zeroproof, folder, "--ranks", "3", printed=printed)
+    view(zeroproof, folder, "--ranks", "3", "--json", printed=printed)
+    said = [e for e in events if e.get("cat") == "cause"]
+    found = json.loads(printed[2])
+    good = not said and "rank 66, which the cause concerns, is not drawn" in printed[1]
+    verdict(good, "a_cause_that_is_not_drawn_is_printed", (said, printed))
+    expected = {"wrote": folder + ".json", "ranks": [3], "world": 70, "left_out": 66}
+    verdict(found == expected, "json_has_the_ranks_drawn", found)
+
+
+def view(zeroproof, folder, *options, printed=None):
     picture = folder + ".json"
-    subprocess.run(
-        [zeroproof, "trace", "view", folder, "--out", picture],
+    done = subprocess.run(
+        [zeroproof, "trace", "view", folder, "--out", picture, *options],
         check=True,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
     )
+    if printed is not None:
+        printed.append(done.stdout)
     with open(picture, encoding="utf-8") as file:
         return json.load(file)["traceEvents"]
 
@@ -292,6 +324,7 @@ def main():
     check_arrows(zeroproof, os.path.join(folder, "arrows"))
     check_any_source(zeroproof, os.path.join(folder, "any"))
     check_hangs(zeroproof, folder)
+    check_ranks(zeroproof, os.path.join(folder, "ranks"))
     return bad
 
 
