@@ -166,6 +166,7 @@ typedef struct player {
   int32_t behind, next;
   int32_t gone; /* its trace has ended, and it waits for nothing */
   int64_t joins, mark;
+  struct marks *sampled; /* its last values of tensors; NULL: it has none */
 } player;
 
 typedef struct slot {   /* in the table of groups */

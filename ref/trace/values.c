@@ -36,7 +36,6 @@ static int64_t tensor_of(judge *j, const char *name)
   tensor *t = &v->tensor[v->tensors];
   t->name = zp_trace_grow(&j->failure, NULL, 0, strlen(name) + 1, 1);
   strcpy(t->name, name);
-  t->agreed = -1;
   t->next = v->named[hash % BUCKETS]; /* the new one comes first */
   v->named[hash % BUCKETS] = ++v->tensors;
   return v->tensors - 1;
@@ -44,14 +43,22 @@ static int64_t tensor_of(judge *j, const char *name)
 
 static seen **bucket_of(judge *j, const seen *s)
 {
-  const int64_t key[4] = {s->g->index, s->id, s->step, s->of_tensor};
+  const int64_t key[] = {s->g->index, s->id, s->when.step, s->when.nth, s->when.turn, s->of_tensor};
   return &j->values->bucket[XXH3_64bits_withSeed(key, sizeof key, j->seed) % BUCKETS];
+}
+
+/* < 0: a is earlier; 0: it is the same moment */
+static int moment_order(const moment *a, const moment *b)
+{
+  if (a->turn != b->turn) return a->turn < b->turn ? -1 : 1;
+  if (a->step != b->step) return a->step < b->step ? -1 : 1;
+  return a->nth < b->nth ? -1 : a->nth > b->nth;
 }
 
 static int is(const seen *a, const seen *b)
 {
   return a->g == b->g && a->id == b->id && a->of_tensor == b->of_tensor &&
-         (!a->of_tensor || a->step == b->step);
+         (!a->of_tensor || !moment_order(&a->when, &b->when));
 }
 
 static void release(seen *s)
@@ -99,8 +106,8 @@ static int differs(const seen *s)
   return !equal(&s->sum, &s->value);
 }
 
-/* The first one of a kind is reported: by step, then gradients before parameters and states, then
- * by record. */
+/* The first one of a kind is reported: by turn and step, then gradients before parameters and
+ * states, then by record. */
 static int64_t class_of(const judge *j, const seen *s)
 {
   return s->of_tensor && strncmp(j->values->tensor[s->id].name, "gradient", 8) != 0;
@@ -109,10 +116,28 @@ static int64_t class_of(const judge *j, const seen *s)
 static int precedes(const judge *j, const seen *a, const seen *b)
 {
   const int64_t class_a = class_of(j, a), class_b = class_of(j, b);
+  if (a->when.turn != b->when.turn) return a->when.turn < b->when.turn;
   if (a->step != b->step) return a->step < b->step;
   if (class_a != class_b) return class_a < class_b;
   if (a->at.record != b->at.record) return a->at.record < b->at.record;
   return a->of_tensor && a->id < b->id;
+}
+
+/* The members that have a value of the tensor were equal. */
+static void note_equal(judge *j, const seen *s)
+{
+  mark *m = zp_trace_last_moment(j, &j->values->equal, s->id, s->g->index);
+  if (m->n > 0 && moment_order(&s->when, &m->at) < 0) return;
+  m->at = s->when;
+  m->n = s->held;
+}
+
+/* Whether they were equal before they differed. */
+static void find_equal(judge *j, seen *s)
+{
+  const mark *m = zp_trace_last_moment(j, &j->values->equal, s->id, s->g->index);
+  s->was_equal = m->n >= s->held && moment_order(&m->at, &s->when) < 0;
+  s->agreed = m->at;
 }
 
 /* The comparison has ended. */
@@ -125,11 +150,11 @@ static void judge_values(judge *j, seen *s)
   seen **first = s->of_tensor ? &v->first_tensor : &v->first_op;
   if (!differs(s)) {
     if (!s->of_tensor && s->held > 1 && zp_trace_results_agree(s)) s->g->agreed++;
-    if (s->of_tensor && s->step > v->tensor[s->id].agreed) v->tensor[s->id].agreed = s->step;
+    if (s->of_tensor && s->held > 1) note_equal(j, s);
     release(s);
     return;
   }
-  s->agreed = s->of_tensor ? v->tensor[s->id].agreed : -1;
+  if (s->of_tensor) find_equal(j, s);
   s->agreed_ops = s->g->agreed;
   v->differ[s->of_tensor]++;
   if (*first == NULL || precedes(j, s, *first)) {
@@ -234,6 +259,17 @@ static void add_operation(judge *j, player *p, const member *m)
   if (s->inputs >= members_of(s) && s->results_seen >= members_of(s)) end(j, s);
 }
 
+/* The moment of a value, and notes it as the rank's last one of this tensor in this group. */
+static moment moment_of(judge *j, player *p, const zp_trace_value *v, int64_t step)
+{
+  if (p->sampled == NULL) p->sampled = zp_trace_grow(&j->failure, NULL, 0, 1, sizeof *p->sampled);
+  mark *m = zp_trace_last_moment(j, p->sampled, v->i, v->group);
+  m->at = (moment){step, m->at.turn + (m->n > 0 && step < m->at.step),
+                   m->n > 0 && step == m->at.step ? m->at.nth + 1 : 0};
+  m->n = 1;
+  return m->at;
+}
+
 static void add_tensor(judge *j, player *p, const member *m)
 {
   const zp_trace_value *v = &p->reader.value;
@@ -242,6 +278,7 @@ static void add_tensor(judge *j, player *p, const member *m)
   if (id < 0) return;
   seen key = {.g = m->g, .id = id, .of_tensor = 1, .at_rank = p->reader.rank};
   key.step = v->step >= 0 ? v->step : p->step;
+  key.when = moment_of(j, p, v, key.step);
   key.at = (zp_trace_at){p->reader.records - 1, key.step};
   seen *s = find(j, &key);
   hold(j, s, p->reader.rank, &v->print);
@@ -277,6 +314,12 @@ void zp_trace_free_values(judge *j)
   release(v->first_op);
   release(v->first_tensor);
   for (int32_t i = 0; i < v->tensors; i++) free(v->tensor[i].name);
+  for (int32_t r = 0; r < j->world; r++) {
+    if (j->p[r].sampled == NULL) continue;
+    free(j->p[r].sampled->at);
+    free(j->p[r].sampled);
+  }
+  free(v->equal.at);
   free(v->tensor);
   free(v->bucket);
   free(v->named);

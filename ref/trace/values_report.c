@@ -193,24 +193,43 @@ static void report_operation(judge *j, seen *s)
   free(x.few);
 }
 
-/* The first tensor whose replicas differ. before: an operation whose results differed before. */
+/* " (equal at step 2)" */
+static const char *since_of(const seen *s, char *text, size_t cap)
+{
+  text[0] = 0;
+  if (!s->was_equal || s->agreed.step < 0) return text;
+  if (s->agreed.turn == s->when.turn && s->agreed.step == s->step)
+    snprintf(text, cap, " (equal earlier in this step)");
+  else
+    snprintf(text, cap, " (equal at step %" PRId64 "%s)", s->agreed.step,
+             s->agreed.turn == s->when.turn ? "" : ", before the steps were counted anew");
+  return text;
+}
+
+/* Where the difference comes from. before: an operation whose results differed before. */
+static const char *reason_of(const seen *s, const split *x, const seen *before, char *text,
+                             size_t cap)
+{
+  char who[ZP_TRACE_RANKS], agree[96] = "";
+  text[0] = 0;
+  if (s->agreed_ops > 0)
+    snprintf(agree, sizeof agree, "; the results of all %" PRId64 " collectives before agree",
+             s->agreed_ops);
+  if (before != NULL) snprintf(text, cap, "; results of a collective differed before");
+  else if (s->agreed_ops > 0)
+    snprintf(text, cap, "%s: %s changed its copy afterwards", agree,
+             x->tie ? "a rank" : zp_trace_ranks(x->few, x->n_few, who));
+  return text;
+}
+
+/* The first tensor whose replicas differ. */
 static void report_tensor(judge *j, seen *s, const seen *before)
 {
-  char step[32], text[TEXT], since[64] = "", why[TEXT] = "", all[2 * TEXT], who[ZP_TRACE_RANKS];
+  char step[32], text[TEXT], since[96], why[TEXT], all[2 * TEXT];
   split x = split_of(j, s, NULL);
   say_split(&x, text, sizeof text);
-  if (s->agreed >= 0) snprintf(since, sizeof since, " (equal at step %" PRId64 ")", s->agreed);
-  if (before != NULL) snprintf(why, sizeof why, "; results of a collective differed before");
-  else if (s->agreed_ops > 0 && !x.tie)
-    snprintf(why, sizeof why,
-             "; the results of all %" PRId64
-             " collectives before agree: %s changed its copy afterwards",
-             s->agreed_ops, zp_trace_ranks(x.few, x.n_few, who));
-  else if (s->agreed_ops > 0)
-    snprintf(why, sizeof why,
-             "; the results of all %" PRId64
-             " collectives before agree: a rank changed its copy afterwards",
-             s->agreed_ops);
+  since_of(s, since, sizeof since);
+  reason_of(s, &x, before, why, sizeof why);
   snprintf(all, sizeof all, "%s%s differs: %s%s%s", step_of(s, step, sizeof step),
            j->values->tensor[s->id].name, text, since, why);
   add_finding(j, s, &x, tensor_of(j, j->values->tensor[s->id].name), all);

@@ -148,7 +148,9 @@ value() { # value SIDE OP ROOT I BYTES LANE: of the last operation, the I-th one
 }
 without() { extension 5 6 "$(byte "$1")\\001$(byte "$2")$(byte "$3")\\001$(byte "$4")"; }
 tensor() { extension 6 2 "\\001$1"; } # its number is 1
-sample() { extension 7 20 "\\001$(byte $(($1 + 1)))\\001\\020$(lanes "$2")"; } # sample STEP LANE
+sample() { # sample STEP LANE [GROUP]
+  extension 7 20 "\\001$(byte $(($1 + 1)))$(byte "${3:-1}")\\020$(lanes "$2")"
+}
 both_values() { # both_values OP BYTES LANE LANE: of an operation of group 1: input, result
   printf '%s' "$(operation "$1")$(value 1 "$1" 0 0 16 "$3")$(value 2 "$1" 0 0 "$2" "$4")\\011"
 }
@@ -207,6 +209,28 @@ expect 1 '^step 3: w differs: rank 1 holds another value than rank 0; .* \(equal
   the_first_step_at_which_a_tensor_differs_is_named trace check "$tmp/run"
 trace 1 "$(tensor v)$(operation 9)$(sample 0 7)\\011"
 expect 0 'consistent' tensors_are_compared_by_name trace check "$tmp/run"
+both "$(tensor w)$(operation 9)$(sample 0 1)$(sample 0 2)$(sample 0 1)$(sample 2 3)$(sample 0 4)\\011"
+expect 0 'and 5 values\)$' values_of_one_rank_are_not_compared_with_each_other \
+  trace check "$tmp/run"
+samples() { # samples ITEMS ITEMS: of tensor w on two ranks, after an all_reduce with equal results
+  equal="$(operation 1)$(value 1 1 0 0 16 1)$(value 2 1 0 0 16 2)"
+  two="\\001\\002\\001h\\002\\000\\001\\000\\002\\002$(tensor w)$equal" # group 2, "h", has both, too
+  trace 0 "$two$1\\011"
+  trace 1 "$two$2\\011"
+}
+changed='; the results of all 1 collectives before agree: a rank changed its copy afterwards$'
+samples "$(sample 1 1)$(sample 1 2)$(sample 1 3)" "$(sample 1 1)$(sample 1 2)$(sample 1 4)"
+expect 1 "^step 1: w differs: rank 1 .* \(equal earlier in this step\)$changed" \
+  the_second_value_of_a_step_is_compared_with_the_second_one trace check "$tmp/run"
+samples "$(sample 5 1)$(sample 1 2)" "$(sample 5 1)$(sample 1 3)"
+expect 1 "^step 1: w .* \(equal at step 5, before the steps were counted anew\)$changed" \
+  steps_may_be_counted_anew trace check "$tmp/run"
+samples "$(sample 2 1)$(sample 5 1 2)$(sample 3 1)" "$(sample 2 1)$(sample 5 1 2)$(sample 3 2)"
+expect 1 "^step 3: w .* \(equal at step 2\)$changed" another_group_says_nothing_about_a_tensor \
+  trace check "$tmp/run"
+samples "$(sample 2 1)$(sample 3 1)" "$(sample 3 2)"
+expect 1 "^step 3: w [^(]*$" \
+  the_value_of_one_rank_is_not_equal_to_others trace check "$tmp/run"
 for item in "$(extension 5 3 '\\001\\001\\001')" \
   "$(extension 7 4 '\\001\\001\\001\\020')" \
   "$(value 1 15 0 0 16 1)" "$(extension 5 6 '\\000\\005\\001\\000\\001\\000')"; do
