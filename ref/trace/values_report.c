@@ -207,15 +207,19 @@ static const char *since_of(const seen *s, char *text, size_t cap)
 }
 
 /* Where the difference comes from. before: an operation whose results differed before. */
-static const char *reason_of(const seen *s, const split *x, const seen *before, char *text,
-                             size_t cap)
+static const char *reason_of(const judge *j, const seen *s, const split *x, const seen *before,
+                             char *text, size_t cap)
 {
   char who[ZP_TRACE_RANKS], agree[96] = "";
+  const int gradient = strncmp(j->values->tensor[s->id].name, "gradient ", 9) == 0;
   text[0] = 0;
   if (s->agreed_ops > 0)
     snprintf(agree, sizeof agree, "; the results of all %" PRId64 " collectives before agree",
              s->agreed_ops);
   if (before != NULL) snprintf(text, cap, "; results of a collective differed before");
+  else if (!s->was_equal)
+    snprintf(text, cap, "%s; its copies were never seen equal: they were not %s, or changed before",
+             agree, gradient ? "computed or reduced alike" : "initialised alike");
   else if (s->agreed_ops > 0)
     snprintf(text, cap, "%s: %s changed its copy afterwards", agree,
              x->tie ? "a rank" : zp_trace_ranks(x->few, x->n_few, who));
@@ -229,7 +233,7 @@ static void report_tensor(judge *j, seen *s, const seen *before)
   split x = split_of(j, s, NULL);
   say_split(&x, text, sizeof text);
   since_of(s, since, sizeof since);
-  reason_of(s, &x, before, why, sizeof why);
+  reason_of(j, s, &x, before, why, sizeof why);
   snprintf(all, sizeof all, "%s%s differs: %s%s%s", step_of(s, step, sizeof step),
            j->values->tensor[s->id].name, text, since, why);
   add_finding(j, s, &x, tensor_of(j, j->values->tensor[s->id].name), all);

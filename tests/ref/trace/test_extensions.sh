@@ -219,6 +219,7 @@ samples() { # samples ITEMS ITEMS: of tensor w on two ranks, after an all_reduce
   trace 1 "$two$2\\011"
 }
 changed='; the results of all 1 collectives before agree: a rank changed its copy afterwards$'
+never='; the results of all 1 collectives before agree; its copies were never seen equal: they were'
 samples "$(sample 1 1)$(sample 1 2)$(sample 1 3)" "$(sample 1 1)$(sample 1 2)$(sample 1 4)"
 expect 1 "^step 1: w differs: rank 1 .* \(equal earlier in this step\)$changed" \
   the_second_value_of_a_step_is_compared_with_the_second_one trace check "$tmp/run"
@@ -229,8 +230,11 @@ samples "$(sample 2 1)$(sample 5 1 2)$(sample 3 1)" "$(sample 2 1)$(sample 5 1 2
 expect 1 "^step 3: w .* \(equal at step 2\)$changed" another_group_says_nothing_about_a_tensor \
   trace check "$tmp/run"
 samples "$(sample 2 1)$(sample 3 1)" "$(sample 3 2)"
-expect 1 "^step 3: w [^(]*$" \
+expect 1 "^step 3: w [^(]*$never not initialised alike, or changed before$" \
   the_value_of_one_rank_is_not_equal_to_others trace check "$tmp/run"
+samples "$(sample 0 1)" "$(sample 0 2)"
+expect 1 "^step 0: w [^(]*$never not initialised alike, or changed before$" \
+  copies_that_were_never_equal_are_not_said_to_have_changed trace check "$tmp/run"
 for item in "$(extension 5 3 '\\001\\001\\001')" \
   "$(extension 7 4 '\\001\\001\\001\\020')" \
   "$(value 1 15 0 0 16 1)" "$(extension 5 6 '\\000\\005\\001\\000\\001\\000')"; do
