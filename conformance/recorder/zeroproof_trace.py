@@ -340,6 +340,8 @@ class Recorder:
             self.file = file
             if self.step_before is not None:
                 file.mark(STEP, self.step_before)
+            if self.values:
+                file.put(self.values.on())
         return self.file
 
     def step(self, number_of_step, of_user=True):

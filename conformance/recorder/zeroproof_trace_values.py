@@ -15,8 +15,10 @@ import sys
 import weakref
 
 from zeroproof_trace_file import EXTENSION, OPS, extension, numbers
+from zeroproof_trace_sides import SIDES, Pieces
 
 VALUE_OF_OP, TENSOR, VALUE_OF_TENSOR = 5, 6, 7  # kinds of extensions
+ON, END_OF_VALUES = 17, 18  # also
 NO_INPUT, INPUT, RESULT, NO_RESULT = range(4)
 NAMED = 1 << 16  # readers compare this many tensors
 WORDS, MASK = 512, (1 << 64) - 1
@@ -68,6 +70,14 @@ def mixed(x):
     x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK
     x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK
     return x ^ x >> 31
+
+
+def say(words):
+    print(f"zeroproof: {words}", file=sys.stderr, flush=True)
+
+
+def words_of(error):
+    return f"{type(error).__name__}: {error}"
 
 
 def signed(x):
@@ -144,130 +154,6 @@ class OfKernel:
             raise RuntimeError(f"zp_norm_fingerprint on {flat.device}: error {error}")
 
 
-class Pieces:
-    """The tensors of one side of an operation. at: the position of the first byte; the others
-    follow it."""
-
-    def __init__(self, tensors, at=0):
-        self.tensors, self.at = list(tensors), at
-
-
-def size_of(tensors):
-    return sum(t.numel() * t.element_size() for t in tensors)
-
-
-def gathered(inputs, outputs, place):
-    """Of operations on several tensors at once: input k becomes a part of output k."""
-    before, found = 0, []
-    for small, large in zip(inputs, outputs, strict=True):
-        found.append(Pieces([small], before + place * size_of([small])))
-        before += size_of([large])
-    return found
-
-
-def part(tensors, whole, place):
-    """A rank's part of a value that consists of one tensor per rank."""
-    return [Pieces(tensors, size_of(whole[:place]))]
-
-
-# dispatcher operator -> function from its arguments, the rank in the group and the number of
-# members to the pieces of the input and of the result. None: this rank has none, or they are not
-# compared.
-def all_reduce(a, place, members):
-    return [Pieces(a["tensors"])], [Pieces(a["tensors"])]
-
-
-def broadcast(a, place, members):
-    root = a["root_rank"] == place
-    return [Pieces(a["tensors"])] if root else None, [Pieces(a["tensors"])]
-
-
-def reduce(a, place, members):
-    root = a["root_rank"] == place
-    return [Pieces(a["tensors"])], [Pieces(a["tensors"])] if root else None
-
-
-def all_gather(a, place, members):
-    whole = a["output_tensors"][0]
-    return part(a["input_tensors"], whole, place), [Pieces(whole)]
-
-
-def all_gather_base(a, place, members):
-    return gathered([a["input_tensor"]], [a["output_tensor"]], place), [
-        Pieces([a["output_tensor"]])
-    ]
-
-
-def all_gather_many(a, place, members):
-    return gathered(a["inputs"], a["outputs"], place), [Pieces(a["outputs"])]
-
-
-def reduce_scatter(a, place, members):
-    whole = a["input_tensors"][0]
-    return [Pieces(whole)], part(a["output_tensors"], whole, place)
-
-
-def reduce_scatter_base(a, place, members):
-    return [Pieces([a["input_tensor"]])], gathered([a["output_tensor"]], [a["input_tensor"]], place)
-
-
-def reduce_scatter_many(a, place, members):
-    return [Pieces(a["inputs"])], gathered(a["outputs"], a["inputs"], place)
-
-
-def gather(a, place, members):
-    sizes = size_of(a["input_tensors"])
-    root = a["root_rank"] == place
-    whole = a["output_tensors"][0] if root else None
-    at = Pieces(a["input_tensors"], place * sizes)
-    return [at], [Pieces(whole)] if root else None
-
-
-def scatter(a, place, members):
-    root = a["root_rank"] == place
-    at = Pieces(a["output_tensors"], place * size_of(a["output_tensors"]))
-    return [Pieces(a["input_tensors"][0])] if root else None, [at]
-
-
-def all_to_all(a, place, members):
-    """Part p of rank r's input is part r of rank p's result: part r · members + p of a value that
-    consists of all of them. Parts of several sizes have no such place."""
-    given, made = a["input_tensors"], a["output_tensors"]
-    sizes = {size_of([part]) for part in [*given, *made]}
-    if len(sizes) != 1:
-        return None, None
-    size = sizes.pop()
-    inputs = [Pieces(given, place * members * size)]
-    return inputs, [Pieces([part], (r * members + place) * size) for r, part in enumerate(made)]
-
-
-def all_to_all_base(a, place, members):
-    if a.get("input_split_sizes") or a.get("output_split_sizes"):
-        return None, None
-    whole = {"input_tensors": a["input"], "output_tensors": a["output"]}
-    return all_to_all(
-        {name: x.detach().reshape(-1).chunk(members) for name, x in whole.items()}, place, members
-    )
-
-
-SIDES = {
-    "allreduce_": all_reduce,
-    "allreduce_coalesced_": all_reduce,
-    "broadcast_": broadcast,
-    "reduce_": reduce,
-    "allgather_": all_gather,
-    "_allgather_base_": all_gather_base,
-    "allgather_into_tensor_coalesced_": all_gather_many,
-    "reduce_scatter_": reduce_scatter,
-    "_reduce_scatter_base_": reduce_scatter_base,
-    "reduce_scatter_tensor_coalesced_": reduce_scatter_many,
-    "gather_": gather,
-    "scatter_": scatter,
-    "alltoall_": all_to_all,
-    "alltoall_base_": all_to_all_base,
-}
-
-
 class Entered:
     """An operation that was recorded: its number in the file, and in its group."""
 
@@ -291,11 +177,15 @@ class Values:
             ctypes.POINTER(ctypes.c_uint64),
         ]
         self.devices, self.waiting = {}, collections.deque()
-        self.in_group, self.tensors, self.failed = {}, {}, False
+        self.in_group, self.tensors, self.failed, self.unable = {}, {}, False, False
         self.from_any = set()  # groups in which this rank receives from any source
         self.known = {}  # id of a parameter -> (weak reference, name, groups of its replicas)
         self.taken = weakref.WeakKeyDictionary()
         self.watch_ddp()
+
+    def on(self):
+        """What a trace says about values before it has one."""
+        return extension(ON, self.every)
 
     # ---- Fingerprints ----
 
@@ -320,6 +210,17 @@ class Values:
                     device.add(dense.view(-1).view(self.torch.uint8), at, total)
                 at, size = at + n, size + n
         return size, tuple(lanes) if total is None else total
+
+    def computed(self, pieces):
+        """of(), or None for tensors that have no bytes in order, such as sparse ones."""
+        try:
+            return self.of(pieces)
+        except Exception as error:
+            strided = all(t.layout == self.torch.strided for p in pieces for t in p.tensors)
+            if strided and not self.unable:
+                self.unable = True
+                say(f"a value is not recorded, nor are others like it: {words_of(error)}")
+            return None
 
     def put(self, head, value):
         """Writes an extension: now, or when the value has arrived from its device. head: function
@@ -371,18 +272,22 @@ class Values:
         return Entered(number, op, group, i, root)
 
     def put_side(self, entered, side, pieces):
-        e = entered
+        e, value = entered, None
+        if pieces is not None:
+            value = self.computed(pieces)
+        if value is None:
+            side = NO_INPUT if side in (NO_INPUT, INPUT) else NO_RESULT
 
         def head(file):
             n = file.count - e.number
             return VALUE_OF_OP, side, n, OPS.index(e.op), e.root + 1, e.group, e.i
 
-        if pieces is None:
+        if value is None:
             file = self.recorder.file
             with file.lock:
                 file.put(extension(*head(file)))
         else:
-            self.put(head, self.of(pieces))
+            self.put(head, value)
 
     def around(self, call, name, arguments, entered):
         """Enters the operation by call(), with fingerprints of its input and its result."""
@@ -454,11 +359,12 @@ class Values:
     def fail(self, error):
         if not self.failed:
             self.failed = True
-            print(
-                f"zeroproof: values are no longer recorded: {type(error).__name__}: {error}",
-                file=sys.stderr,
-                flush=True,
-            )
+            say(f"values are no longer recorded: {words_of(error)}")
+            file = self.recorder.file
+            if file is not None and not self.recorder.closed:
+                name = "" if self.recorder.redact else type(error).__name__
+                with file.lock:
+                    file.put(extension(END_OF_VALUES, 0, words=name))
 
     # ---- Tensors by name ----
 
@@ -532,7 +438,9 @@ class Values:
         local, groups = self.replicas(tensor, group)
         if local.layout != self.torch.strided:
             return
-        value = self.of([Pieces([local])])
+        value = self.computed([Pieces([local])])
+        if value is None:
+            return
         step = self.recorder.steps if step is None else step
         for group in groups:
             number = 0 if group is None else self.recorder.number_of(group)

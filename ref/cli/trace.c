@@ -151,7 +151,9 @@ static void print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
     printf(
         "(An operation is written as: name, reduction, elements, type. Records, and the operations "
         "of a group,\nare numbered from 0. A group has the name that the recorder gave it.)\n");
-  if (!bad && v->values == 0 && v->could_have_values)
+  if (!bad && v->values == 0 && v->values_on)
+    printf("(Values were recorded, but none that another rank must have, too.)\n");
+  else if (!bad && v->values == 0 && v->could_have_values)
     printf("(Recorded with values, too, runs are also compared by value: python -m zeroproof.trace "
            "--values N.)\n");
 }

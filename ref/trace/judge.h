@@ -166,7 +166,8 @@ typedef struct player {
   int32_t behind, next;
   int32_t gone; /* its trace has ended, and it waits for nothing */
   int64_t joins, mark;
-  struct marks *sampled; /* its last values of tensors; NULL: it has none */
+  struct marks *sampled;  /* its last values of tensors; NULL: it has none */
+  zp_trace_at values_end; /* if reader.values_end is not empty: after it, no values are recorded */
 } player;
 
 typedef struct slot {   /* in the table of groups */

@@ -111,8 +111,10 @@ int64_t zp_trace_read_extension(zp_trace_reader *r, int64_t kind, const uint8_t 
     r->returned = number(&b);
     return r->returned < 0 ? -2 : 0;
   }
-  if (kind == ZP_TRACE_VALUE_OF_OP || kind == ZP_TRACE_VALUE_OF_TENSOR)
+  if (kind == ZP_TRACE_VALUE_OF_OP || kind == ZP_TRACE_VALUE_OF_TENSOR ||
+      kind == ZP_TRACE_VALUES_END)
     return zp_trace_read_value(r, kind, raw, n);
+  if (kind == ZP_TRACE_VALUES_ON) r->values_on = 1;
   if (kind == ZP_TRACE_LOCKED) zp_trace_clean_text(b.at, b.end - b.at, r->locked, sizeof r->locked);
   if (kind < ZP_TRACE_SITE || kind > ZP_TRACE_TENSOR) return 0;
   const int64_t id = number(&b);

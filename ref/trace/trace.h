@@ -41,7 +41,9 @@ enum {
   ZP_TRACE_TENSOR = 6,
   ZP_TRACE_VALUE_OF_TENSOR = 7,
   ZP_TRACE_LOCKED = 8,
-  ZP_TRACE_RETURN = 16
+  ZP_TRACE_RETURN = 16,
+  ZP_TRACE_VALUES_ON = 17,
+  ZP_TRACE_VALUES_END = 18
 };
 /* What the fingerprint of an operation is of. NO_…: this member passes in, or gets, no value. */
 enum {
@@ -84,9 +86,10 @@ typedef struct zp_trace_print {
 } zp_trace_print;
 
 typedef struct zp_trace_value {
-  int kind, side;     /* kind: ZP_TRACE_VALUE_OF_OP, ZP_TRACE_VALUE_OF_TENSOR; 0: no value */
-  int64_t group;      /* the file's own number */
-  int64_t i;          /* the operation's number in its group; the tensor's in the file */
+  int kind, side; /* kind: ZP_TRACE_VALUE_OF_OP, ZP_TRACE_VALUE_OF_TENSOR, ZP_TRACE_VALUES_END (no
+                         value); 0: none */
+  int64_t group;  /* the file's own number */
+  int64_t i;      /* the operation's number in its group; the tensor's in the file */
   int64_t back, step; /* distance in operations; step of a tensor, -1: the current one */
   int32_t op, root;
   zp_trace_print print;
@@ -159,6 +162,8 @@ typedef struct zp_trace_reader {
   zp_trace_texts tensors;
   zp_trace_value value; /* of the last extension */
   int wants_values;     /* set by the caller: fingerprints are returned, not skipped */
+  int values_on;        /* the recorder was to record values */
+  char values_end[64];  /* the error for which it stopped to record them; "?": unknown; "": none */
   char *text;
   int64_t text_n, text_cap;
   zp_trace_exit exit;
@@ -194,7 +199,7 @@ void zp_trace_clean_text(const uint8_t *raw, int64_t n, char *text, size_t cap);
  * `body`. Returns 0, or -2 if the body is invalid. */
 enum { ZP_TRACE_BODY = 512 };
 int64_t zp_trace_read_extension(zp_trace_reader *r, int64_t kind, const uint8_t *body, int64_t n);
-/* value_items.c: the same for a fingerprint, which becomes r->value. */
+/* value_items.c: the same for a fingerprint, or the end of values, which becomes r->value. */
 int64_t zp_trace_read_value(zp_trace_reader *r, int64_t kind, const uint8_t *body, int64_t n);
 /* Returns 1 + the highest rank in a file name in dir, 0 without such files, or -1 if dir cannot be
  * read (errno). has: NULL or [ZP_TRACE_WORLD]; the elements of ranks in file names become 1. */
@@ -256,6 +261,7 @@ typedef struct zp_trace_verdict {
   int64_t records, unjudged, mismatches, cycles, async_cycles;
   int64_t values;            /* operations and tensors whose values were compared */
   int32_t could_have_values; /* the recorder can record values: PyTorch's writes times */
+  int32_t values_on;         /* a recorder was to record values */
   zp_trace_finding *finding; /* [findings] errors first, then warnings, each by record */
   int32_t findings;
 } zp_trace_verdict;

@@ -94,7 +94,8 @@ int zp_trace_results_agree(const seen *s)
 
 int zp_trace_inputs_known(const seen *s)
 {
-  if (s->op == OP_ALL_TO_ALL && s->inputs_held < s->g->size) return 0;
+  const int of_all = s->op == OP_ALL_GATHER || s->op == OP_GATHER || s->op == OP_ALL_TO_ALL;
+  if (of_all && s->inputs_held < s->g->size) return 0;
   return is_moved(s->op) && s->inputs == members_of(s) && s->inputs_held > 0;
 }
 
@@ -288,6 +289,10 @@ static void add_tensor(judge *j, player *p, const member *m)
 void zp_trace_add_value(judge *j, player *p)
 {
   const zp_trace_value *v = &p->reader.value;
+  if (v->kind == ZP_TRACE_VALUES_END) {
+    p->values_end = (zp_trace_at){p->reader.records - 1, v->step >= 0 ? v->step : p->step};
+    return;
+  }
   if (j->values == NULL) {
     j->values = zp_trace_grow(&j->failure, NULL, 0, 1, sizeof *j->values);
     j->values->bucket = zp_trace_grow(&j->failure, NULL, 0, BUCKETS, sizeof(seen *));

@@ -272,9 +272,40 @@ void zp_trace_value_cause(judge *j)
   if (strncmp(c->text, step, n) == 0) memmove(c->text, c->text + n, strlen(c->text + n) + 1);
 }
 
+/* Warns of ranks whose recorders stopped to record values. */
+static void report_ends(judge *j)
+{
+  char who[ZP_TRACE_RANKS], after[ZP_TRACE_AT + 32] = "before its first record", at[ZP_TRACE_AT];
+  char of_first[48] = "";
+  int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *rank), n = 0;
+  const player *first = NULL;
+  for (int32_t r = 0; r < j->world; r++) {
+    const player *p = &j->p[r];
+    if (p->reader.values_end[0] == 0) continue;
+    rank[n++] = r;
+    if (first == NULL || p->values_end.step < first->values_end.step) first = p;
+  }
+  if (n > 0) {
+    const zp_trace_at end = first->values_end;
+    const char *error = first->reader.values_end;
+    if (end.record >= 0) snprintf(after, sizeof after, "after its %s", zp_trace_at_text(end, at));
+    if (n > 1) snprintf(of_first, sizeof of_first, ", of rank %d first,", (int)first->reader.rank);
+    zp_trace_add_finding(j, "unjudged", rank[0], end.record, 1,
+                         "values of %s end%s %s%s%s: the recorder could not record later ones, so "
+                         "they are not compared",
+                         zp_trace_ranks(rank, n, who), of_first, after,
+                         error[0] == '?' ? "" : ", by ", error[0] == '?' ? "" : error);
+    zp_trace_set_ranks(j, rank, n);
+  }
+  free(rank);
+}
+
 void zp_trace_report_values(judge *j)
 {
   values *v = j->values;
+  for (int32_t r = 0; r < j->world; r++) j->verdict->values_on |= j->p[r].reader.values_on;
+  j->verdict->values_on |= v != NULL;
+  report_ends(j);
   if (v == NULL) return;
   zp_trace_end_values(j);
   j->verdict->values = v->compared;

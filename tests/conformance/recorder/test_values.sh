@@ -92,6 +92,29 @@ differs so_has_an_input input '.step == -1 and .value.kind == "input"'
 json the_cause_names_the_operation '.cause[0] | (.op | test("^all_reduce sum .*11 fp32")) and
   (.site | test("torch_values.py")) and (.group | length > 0)' trace check "$tmp/run/result" --json
 
+# other models and optimizers, on two ranks
+models="sparse scattered unable stopped"
+# shellcheck disable=SC2086 # words
+timeout 900 "$python" -W ignore -B tests/drivers/trace/torch_models.py "$tmp/run" $models \
+  >"$tmp/log" 2>&1
+verdict $? the_models_are_trained "$(tail -n 5 "$tmp/log")"
+on_two() { # on_two CODE NAME CASE PATTERN
+  expect "$1" "$4" "$2" trace check "$tmp/run/$3"
+}
+on_two 1 a_sparse_gradient_does_not_end_the_values sparse \
+  '^step 3: parameter linear.weight differs: .* \(equal at step 2\); the results of all'
+on_two 0 values_that_no_other_rank_has_are_reported scattered \
+  '^\(Values were recorded, but none that another rank must have, too.\)$'
+! grep -q -e --values "$tmp/out"
+verdict $? the_option_is_not_named_then "$(cat "$tmp/out")"
+on_two 0 a_value_that_cannot_be_computed_ends_no_others unable 'shapes and 4 values\)$'
+[ "$(grep -c 'a value is not recorded, nor are others like it: RuntimeError: pl' "$tmp/log")" = 1 ]
+verdict $? it_is_reported_once "$(cat "$tmp/log")"
+on_two 0 an_end_of_values_is_reported stopped "^warning: values of rank 1 end after its record \
+[0-9]+ \(step 2\), by RuntimeError: the recorder could not record later ones"
+[ "$(grep -c 'no longer recorded: RuntimeError: planned' "$tmp/log")" = 1 ]
+verdict $? so_it_is_by_the_rank "$(cat "$tmp/log")"
+
 # without a library: a copy of the recorder outside a source tree
 mkdir "$tmp/recorder"
 cp conformance/recorder/*.py "$tmp/recorder"

@@ -209,12 +209,14 @@ expect 1 '^step 3: w differs: rank 1 holds another value than rank 0; .* \(equal
   the_first_step_at_which_a_tensor_differs_is_named trace check "$tmp/run"
 trace 1 "$(tensor v)$(operation 9)$(sample 0 7)\\011"
 expect 0 'consistent' tensors_are_compared_by_name trace check "$tmp/run"
-both "$(tensor w)$(operation 9)$(sample 0 1)$(sample 0 2)$(sample 0 1)$(sample 2 3)$(sample 0 4)\\011"
+both "$(tensor w)$(operation 9)$(sample 0 1)$(sample 0 2)$(sample 0 1)$(sample 2 3)\
+$(sample 0 4)\\011"
 expect 0 'and 5 values\)$' values_of_one_rank_are_not_compared_with_each_other \
   trace check "$tmp/run"
 samples() { # samples ITEMS ITEMS: of tensor w on two ranks, after an all_reduce with equal results
   equal="$(operation 1)$(value 1 1 0 0 16 1)$(value 2 1 0 0 16 2)"
-  two="\\001\\002\\001h\\002\\000\\001\\000\\002\\002$(tensor w)$equal" # group 2, "h", has both, too
+  # both are in group 2, "h", too
+  two="\\001\\002\\001h\\002\\000\\001\\000\\002\\002$(tensor w)$equal"
   trace 0 "$two$1\\011"
   trace 1 "$two$2\\011"
 }
@@ -235,6 +237,23 @@ expect 1 "^step 3: w [^(]*$never not initialised alike, or changed before$" \
 samples "$(sample 0 1)" "$(sample 0 2)"
 expect 1 "^step 0: w [^(]*$never not initialised alike, or changed before$" \
   copies_that_were_never_equal_are_not_said_to_have_changed trace check "$tmp/run"
+on=$(extension 17 1 '\001')
+both "$on$(operation 2)$(value 1 2 0 0 16 1)$(without 3 2 0 0)\\011"
+expect 0 'Values were recorded, but none that another rank must have, too' \
+  values_that_are_not_compared_are_reported trace check "$tmp/run"
+trace 0 "$(operation 3)$(value 1 3 0 0 16 1)$(value 2 3 0 0 32 3)\\011"
+trace 1 "$(operation 3)$(without 0 3 0 0)$(value 2 3 0 0 32 3)\\011"
+expect 0 'and 1 values\)$' inputs_of_some_members_are_no_sum trace check "$tmp/run"
+ended="$(extension 18 13 '\000RuntimeError')$(extension 18 2 '\005x')"
+step3="$on\\004\\003$(operation 1)$(value 1 1 0 0 16 1)$(value 2 1 0 0 16 2)$(operation 9)"
+trace 0 "$step3\\011"
+trace 1 "$step3$ended\\011"
+expect 0 '^warning: values of rank 1 end after its record 1 \(step 3\), by RuntimeError: ' \
+  an_end_of_values_is_a_warning trace check "$tmp/run"
+both "$(extension 18 1 '\005')$(operation 1)\\011"
+expect 0 '^warning: values of 2 ranks \(0, 1\) end, of rank 0 first, before its first record: ' \
+  values_may_end_before_the_first_record trace check "$tmp/run"
+invalid an_end_of_values_without_a_step_is_damage "$(extension 18 0 '')"
 for item in "$(extension 5 3 '\\001\\001\\001')" \
   "$(extension 7 4 '\\001\\001\\001\\020')" \
   "$(value 1 15 0 0 16 1)" "$(extension 5 6 '\\000\\005\\001\\000\\001\\000')"; do

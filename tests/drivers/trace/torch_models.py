@@ -1,0 +1,108 @@
+"""torch_models.py DIR CASE...: two ranks on gloo that train models of several kinds, with values
+recorded to DIR/CASE. In the cases DEVIATE, rank 1 changes one element before step 3."""
+
+import os
+import sys
+import tempfile
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "conformance", "recorder"))
+
+WORLD, STEPS, DEVIATE = 2, 5, ("sparse",)
+Parallel = torch.nn.parallel.DistributedDataParallel
+
+
+def layers():
+    torch.manual_seed(7)
+    return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+
+
+class Sparse(torch.nn.Module):
+    """The gradient of the embedding has no bytes in order."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(7)
+        self.embedding = torch.nn.Embedding(10, 4, sparse=True)
+        self.linear = torch.nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.linear(self.embedding(x))
+
+
+def steps(rank, case, parameter):
+    """The numbers of the steps. In step 3, rank 1 has another value of the parameter."""
+    for n in range(STEPS):
+        if n == 3 and rank == 1 and case in DEVIATE:
+            with torch.no_grad():
+                parameter.view(-1)[1] += 0.01
+        yield n
+
+
+def sparse(rank, trace, recorder):
+    model = Parallel(Sparse())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in steps(rank, "sparse", model.module.linear.weight):
+        optimizer.zero_grad()
+        model(torch.tensor([rank, 2])).sum().backward()
+        optimizer.step()
+
+
+def scattered(rank, trace, recorder):
+    """Values that no other rank has."""
+    dist.reduce_scatter_tensor(torch.empty(3), torch.ones(6) * rank)
+
+
+def unable(rank, trace, recorder):
+    """The fingerprint of one input of rank 1 fails."""
+    real = recorder.values.of
+
+    def of(pieces):
+        if rank == 1 and pieces[0].tensors[0].numel() == 5:
+            raise RuntimeError("planned")
+        return real(pieces)
+
+    recorder.values.of = of
+    for n in (4, 5, 5, 6):
+        dist.all_gather_into_tensor(torch.empty(2 * n), torch.ones(n) * rank)
+
+
+def stopped(rank, trace, recorder):
+    """From step 2 on, rank 1 cannot write its values."""
+    real = recorder.values.put
+
+    def put(head, value):
+        if rank == 1 and recorder.steps == 2:
+            raise RuntimeError("planned")
+        real(head, value)
+
+    recorder.values.put = put
+    model = Parallel(layers())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in steps(rank, "stopped", None):
+        optimizer.zero_grad()
+        model(torch.ones(1, 4) * rank).sum().backward()
+        optimizer.step()
+
+
+def run(rank, folder, cases, rendezvous):
+    import zeroproof_trace
+
+    dist.init_process_group("gloo", init_method="file://" + rendezvous, rank=rank, world_size=WORLD)
+    for case in cases:
+        recorder = zeroproof_trace.record(os.path.join(folder, case), values=1)
+        globals()[case](rank, zeroproof_trace, recorder)
+        recorder.close()
+        dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as scratch:
+        mp.spawn(
+            run, args=(sys.argv[1], sys.argv[2:], os.path.join(scratch, "rendezvous")), nprocs=WORLD
+        )
