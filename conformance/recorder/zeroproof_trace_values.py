@@ -80,6 +80,11 @@ def words_of(error):
     return f"{type(error).__name__}: {error}"
 
 
+def prefix_of(number):
+    """Of the names of a second model or optimizer: "2:"."""
+    return "" if number == 1 else f"{number}:"
+
+
 def signed(x):
     return x - (1 << 64) if x >> 63 else x
 
@@ -180,8 +185,13 @@ class Values:
         self.in_group, self.tensors, self.failed, self.unable = {}, {}, False, False
         self.from_any = set()  # groups in which this rank receives from any source
         self.known = {}  # id of a parameter -> (weak reference, name, groups of its replicas)
-        self.taken = weakref.WeakKeyDictionary()
+        self.models = collections.Counter()  # that were watched, by the name of their group
+        # optimizer -> (its number, steps that it has taken)
+        self.taken, self.optimizers = weakref.WeakKeyDictionary(), 0
+        # operations before the optimizer's step that is running, and before the last end of a step
+        self.begun = self.ended = 0
         self.watch_ddp()
+        self.watch_optimizers()
 
     def on(self):
         """What a trace says about values before it has one."""
@@ -380,19 +390,50 @@ class Values:
 
         self.init = of.__init__ = init
 
+    def watch_optimizers(self):
+        from torch.optim import optimizer
+
+        register = getattr(optimizer, "register_optimizer_step_pre_hook", None)
+        can = register is not None and hasattr(self.torch, "compiler")  # not in old versions
+        self.handle = register(self.begins) if self.every and can else None
+
+    def begins(self, *_):
+        """An optimizer begins a step."""
+        file = self.recorder.file
+        if file is not None and not self.torch.compiler.is_compiling():
+            self.begun = file.count
+
     def close(self):
-        """Writes the values that are missing, and removes the hook."""
+        """Writes the values that are missing, and removes the hooks."""
         self.arrived(block=True)
+        if self.handle is not None:
+            self.handle.remove()
         of = self.torch.nn.parallel.DistributedDataParallel
         if of.__init__ is self.init:
             of.__init__ = self.real_init
 
     def watch(self, model, group=None):
-        """Names the parameters of a model. group: its members hold replicas of them."""
+        """Names the parameters of a model. group: its members hold replicas of them. Names of a
+        group's second model begin with "2:", and so on."""
         if isinstance(model, self.torch.nn.parallel.DistributedDataParallel):
             model, group = model.module, group or model.process_group
-        for name, parameter in model.named_parameters():
-            self.known[id(parameter)] = weakref.ref(parameter), name, group
+        named = list(model.named_parameters())
+        if self.watched(named, group):
+            return
+        self.models[getattr(group, "group_name", None)] += 1
+        prefix = prefix_of(self.models[getattr(group, "group_name", None)])
+        for name, parameter in named:
+            self.known[id(parameter)] = weakref.ref(parameter), prefix + name, group
+
+    def watched(self, named, group):
+        """Whether these are the parameters of one model of this group that has names already."""
+        prefixes = set()
+        for name, parameter in named:
+            of, known, known_group = self.known.get(id(parameter), (lambda: None, "", None))
+            if of() is not parameter or known_group is not group or not known.endswith(name):
+                return False
+            prefixes.add(known[: len(known) - len(name)])
+        return len(prefixes) == 1
 
     def named(self, parameter, place):
         """(name, group of its replicas or None)"""
@@ -414,17 +455,20 @@ class Values:
     def sample(self, optimizer, step):
         """Fingerprints of the optimizer's tensors. step: the program's, or None."""
         try:
-            turn = self.taken.get(optimizer, 0)
-            self.taken[optimizer] = turn + 1
+            number, turn = self.taken.get(optimizer, (self.optimizers + 1, 0))
+            self.optimizers = max(self.optimizers, number)
+            self.taken[optimizer] = number, turn + 1
+            every = turn if step is None else step
+            step = self.step_of(turn) if step is None else step
             if self.failed or not self.every or not self.recorder.records():
                 return
-            if (turn if step is None else step) % self.every:
+            if every % self.every:
                 return
             self.recorder.trace()
             self.arrived()
             for i, group in enumerate(optimizer.param_groups):
                 for k, parameter in enumerate(group["params"]):
-                    name, of_replicas = self.named(parameter, f"group{i}.{k}")
+                    name, of_replicas = self.named(parameter, f"{prefix_of(number)}group{i}.{k}")
                     self.put_tensor(f"parameter {name}", parameter, of_replicas, step)
                     if parameter.grad is not None:
                         self.put_tensor(f"gradient {name}", parameter.grad, of_replicas, step)
@@ -434,6 +478,16 @@ class Values:
         except Exception as error:
             self.fail(error)
 
+    def step_of(self, turn):
+        """The step that the optimizer has ended by its step number `turn`, or the one that another
+        optimizer has ended, if no operation of the next step came before."""
+        file, steps = self.recorder.file, self.recorder.steps or 0
+        ends = turn >= steps
+        if not ends and self.begun > self.ended:
+            return steps
+        self.ended = 0 if file is None else file.count
+        return steps if ends else steps - 1
+
     def put_tensor(self, name, tensor, group, step):
         local, groups = self.replicas(tensor, group)
         if local.layout != self.torch.strided:
@@ -441,10 +495,9 @@ class Values:
         value = self.computed([Pieces([local])])
         if value is None:
             return
-        step = self.recorder.steps if step is None else step
         for group in groups:
             number = 0 if group is None else self.recorder.number_of(group)
-            head = VALUE_OF_TENSOR, self.number_of(name), (step or 0) + 1, number
+            head = VALUE_OF_TENSOR, self.number_of(name), step + 1, number
             self.put(lambda file, head=head: head, value)
 
     def number_of(self, name):

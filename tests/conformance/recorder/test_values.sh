@@ -93,7 +93,8 @@ json the_cause_names_the_operation '.cause[0] | (.op | test("^all_reduce sum .*1
   (.site | test("torch_values.py")) and (.group | length > 0)' trace check "$tmp/run/result" --json
 
 # other models and optimizers, on two ranks
-models="sparse scattered unable stopped"
+models="sparse scattered unable stopped towers second_tower watched_twice twice mesh_optimizers
+  second_mesh_optimizer second_optimizer alternating"
 # shellcheck disable=SC2086 # words
 timeout 900 "$python" -W ignore -B tests/drivers/trace/torch_models.py "$tmp/run" $models \
   >"$tmp/log" 2>&1
@@ -114,6 +115,20 @@ on_two 0 an_end_of_values_is_reported stopped "^warning: values of rank 1 end af
 [0-9]+ \(step 2\), by RuntimeError: the recorder could not record later ones"
 [ "$(grep -c 'no longer recorded: RuntimeError: planned' "$tmp/log")" = 1 ]
 verdict $? so_it_is_by_the_rank "$(cat "$tmp/log")"
+
+on_two 0 models_with_the_same_names_are_apart towers 'shapes and [0-9]+ values\)$'
+on_two 1 the_second_model_has_a_number second_tower \
+  '^step 3: parameter 2:0.bias differs: .* \(equal at step 2\)'
+on_two 1 a_model_that_is_watched_twice_keeps_its_names watched_twice \
+  '^step 3: parameter 1.weight differs: .* \(equal at step 2\)'
+on_two 0 several_values_of_a_step_are_compared twice 'shapes and [0-9]+ values\)$'
+on_two 0 so_are_those_of_two_optimizers mesh_optimizers 'shapes and [0-9]+ values\)$'
+on_two 1 the_second_optimizer_has_a_number second_mesh_optimizer \
+  '^step 3: parameter 2:group0.0 differs: .* \(equal at step 2\)'
+on_two 1 a_step_holds_for_all_optimizers second_optimizer \
+  '^step 3: parameter 1.weight differs: .* \(equal at step 2\)'
+on_two 1 what_follows_collectives_of_the_next_step_belongs_to_it alternating \
+  '^step 4: parameter 2:0.bias differs: .* \(equal at step 3\)'
 
 # without a library: a copy of the recorder outside a source tree
 mkdir "$tmp/recorder"
