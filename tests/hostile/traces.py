@@ -10,6 +10,7 @@ GROUP, DEF, PHASE, STEP, WAIT, CALL, CALL_END, TIME, END, OP, SOURCE, EXTENSION,
     16,
 )
 SITE, AT_SITE, EXIT, LABEL, VALUE_OF_OP, TENSOR, VALUE_OF_TENSOR = range(1, 8)
+VALUES_ON, VALUES_END = 17, 18
 ALL_REDUCE, ALL_GATHER, SEND, RECV = 1, 3, 10, 11
 NUMBERS = [n for n in mutate.INTEGERS if n >= 0]
 
@@ -70,6 +71,7 @@ def run(dice, world):
     for rank in range(world):
         items = [
             extension(LABEL, 1, data=b"default_pg"),
+            extension(VALUES_ON, 1),
             [GROUP, 1, *text(b"world"), world, rank + 1, 1, 0, 2, world],
             [PHASE, 1, *text(b"gradient")],
             extension(SITE, 1, data=b"train.py:15;loop.py:8"),
@@ -108,7 +110,10 @@ def run(dice, world):
                 items += [
                     extension(TENSOR, 1, data=b"parameter 0.weight"),
                     extension(VALUE_OF_TENSOR, 1, step + 1, 1, 40, data=tensor),
+                    extension(VALUE_OF_TENSOR, 1, step + 1, 1, 40, data=given),
                 ]
+            elif step == 1:
+                items.append(extension(VALUES_END, 0, data=b"RuntimeError"))
         status = extension(EXIT, 1 + rank % 2, 3, data=b"ValueError" if rank % 2 else b"")
         ranks.append([*items, status if ends_early else [END]])
     return ranks
