@@ -88,7 +88,8 @@ static void wake(judge *j, any_queue *q)
   if (q->first[0] >= 0 && q->parked.n > 0) zp_trace_make_candidate(j, zp_trace_pop(&q->parked).g);
 }
 
-void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, zp_trace_at at)
+void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, zp_trace_at at,
+                       int32_t link)
 {
   if (p->anys == p->any_cap) {
     const int32_t n = p->any_cap ? 2 * p->any_cap : 4;
@@ -96,7 +97,7 @@ void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, z
     p->any_cap = n;
   }
   any_queue *q = make_queue(j, p, m);
-  p->any[p->anys] = (any){.m = m, .sig = *sig, .at = at};
+  p->any[p->anys] = (any){.m = m, .sig = *sig, .at = at, .link = link};
   append(p, p->anys++);
   p->any_open++;
   wake(j, q);
@@ -156,8 +157,10 @@ void zp_trace_source(judge *j, player *p, int64_t record, int32_t place)
     const int32_t other = ahead == a.assumed ? -1 : queue_of(p, a.m)->first[ahead];
     if (other >= 0) set_assumed(p, other, !ahead);
     if (other >= 0 && ahead) wake(j, queue_of(p, a.m));
+    j->entering_link = a.link + 1;
     if (ahead) compare_ahead(j, p, m.g, &sig, a.at);
-    else if (zp_trace_enter(j, p, m, &sig, a.at)) zp_trace_add_wait(j, p, m, a.at, 0, -1);
+    else if (zp_trace_enter(j, p, m, &sig, a.at)) zp_trace_add_wait(j, p, m, a.at, 0, a.link);
+    j->entering_link = 0;
   }
   pack(p);
 }

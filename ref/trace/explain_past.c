@@ -41,7 +41,7 @@ static uint64_t at_site(const explain *x, uint64_t symbol, const char *site)
 static uint64_t past_symbol(const explain *x, const player *p, int32_t link)
 {
   if (link <= ZP_TRACE_PAST_STEP) return STEP;
-  if (link < 0 || p->link[link].g == NULL) return UNKNOWN;
+  if (p->link[link].g == NULL) return UNKNOWN;
   const group *g = p->link[link].g;
   const zp_trace_def *d = &p->known[link];
   const uint64_t symbol = symbol_of((uint64_t)g->index, g->size, &d->sig);

@@ -38,26 +38,12 @@ uint64_t zp_explain_line(const char *site)
   return known(site) == NULL ? 0 : XXH3_64bits(site, strlen(site)) | 1;
 }
 
-/* The number of elements at the end of a rank's past whose operations are known. */
-static int64_t known_past(const player *p, int64_t *operations)
-{
-  const int64_t kept = p->past_n < p->past_cap ? p->past_n : p->past_cap;
-  int64_t n = 0;
-  *operations = 0;
-  for (; n < kept; n++) {
-    const int32_t link = p->past[(p->past_n - 1 - n) & (p->past_cap - 1)];
-    if (link == ZP_TRACE_PAST_UNKNOWN) break;
-    *operations += link >= 0;
-  }
-  return n;
-}
-
 static void add_past(explain *x, const player *p, const group *g, zp_explain_calls *l)
 {
   const int64_t kept = p->past_n < p->past_cap ? p->past_n : p->past_cap;
-  int64_t operations, step = -1;
-  const int64_t from = p->past_n - known_past(p, &operations);
-  int64_t record = p->reader.records - operations;
+  const int64_t from = p->past_n - kept;
+  int64_t record = p->reader.records, step = -1;
+  for (int64_t i = from; i < p->past_n; i++) record -= p->past[i & (p->past_cap - 1)] >= 0;
   for (int64_t i = from; i < p->past_n; i++) {
     const int32_t link = p->past[i & (p->past_cap - 1)];
     if (link < 0) {
@@ -71,7 +57,7 @@ static void add_past(explain *x, const player *p, const group *g, zp_explain_cal
       c->site = known(zp_trace_text(&p->reader, &p->reader.sites, d->site));
       c->phase = known(zp_trace_text(&p->reader, &p->reader.phases, d->phase));
       c->line = zp_explain_line(c->site);
-      c->order = i - (p->past_n - kept) + (kept == p->past_n);
+      c->order = i - from + (kept == p->past_n);
     }
     record++;
   }

@@ -204,10 +204,22 @@ static void fill(builder *b, event *e, int32_t at, int32_t place, const zp_trace
   if (t->label == NULL) t->label = intern(x, zp_trace_text(r, &r->labels, d->group));
 }
 
+/* The definition of an operation of a group. A receive from any source has the source that the
+ * trace recorded. */
+static zp_trace_def linked_def(const player *p, int32_t link, const group *g)
+{
+  zp_trace_def d = p->known[link];
+  if ((d.sig.flags & ZP_TRACE_ANY) && g->parent != NULL) {
+    d.sig.root = g->from;
+    d.sig.flags &= (uint8_t)~ZP_TRACE_ANY;
+  }
+  return d;
+}
+
 /* The definition of an operation that is not complete. */
 static zp_trace_def def_of(const player *p, const wait *w)
 {
-  if (w->link != ZP_TRACE_NO_LINK) return p->known[w->link];
+  if (w->link != ZP_TRACE_NO_LINK) return linked_def(p, w->link, w->g);
   const inst *i = zp_trace_inst(w->g, w->i);
   const zp_trace_def d = {.sig = i->n_odd > 0 && i->odd_first == p->reader.rank ? i->odd : i->sig,
                           .group = -1};
@@ -219,6 +231,15 @@ static int by_record(const void *a, const void *b, void *waits)
   const wait *w = waits;
   const int64_t p = w[*(const int32_t *)a].at.record, q = w[*(const int32_t *)b].at.record;
   return p < q ? -1 : p > q;
+}
+
+/* The link of the operation that completes others, or -1. */
+static int32_t entering_link(const judge *j)
+{
+  const player *p = j->entering;
+  if (j->entering_link > 0) return j->entering_link - 1;
+  const int32_t link = p->past_n == 0 ? -1 : p->past[(p->past_n - 1) & (p->past_cap - 1)];
+  return link >= 0 && p->link[link].g == j->entered.g ? link : -1;
 }
 
 /* The operations that the rank has entered and that are not complete. They precede the waits for
@@ -246,9 +267,9 @@ static int add_open(builder *b)
   if (j->entering == p && j->entered.g != NULL) {
     if (p->in_call && !calls++) b->call = b->n, add(b, EVENT_CALL, -1);
     event *e = add(b, EVENT_OP, p->reader.records - 1);
-    const int32_t link = p->past_n == 0 ? -1 : p->past[(p->past_n - 1) & (p->past_cap - 1)];
+    const int32_t link = entering_link(j);
     zp_trace_def d = {.sig = *j->entering_sig, .group = -1};
-    if (link >= 0 && p->link[link].g == j->entered.g) d = p->known[link];
+    if (link >= 0) d = linked_def(p, link, j->entered.g);
     fill(b, e, team_of(b->x, j->entered.g), j->entered.place, &d, &p->reader);
     if (!e->async && !p->in_call) e->async = 1, b->wait[waits++] = b->n - 1;
   }
@@ -349,8 +370,7 @@ static void add_source(builder *b, int64_t record, int32_t place)
       const any *a = &b->p->any[k];
       if (a->at.record != record || a->m.g == NULL) continue;
       e = add(b, EVENT_NONE, record);
-      const zp_trace_def d = {.sig = a->sig, .group = -1};
-      fill(b, e, team_of(b->x, a->m.g), a->m.place, &d, &b->x->reader);
+      fill(b, e, team_of(b->x, a->m.g), a->m.place, &b->p->known[a->link], &b->x->reader);
       break;
     }
   }

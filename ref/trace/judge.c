@@ -23,34 +23,89 @@ static int by_record(const void *a, const void *b)
   return x->order < y->order ? -1 : 1;
 }
 
+/* ---- Links ----------------------------------------------------------------------------------- */
+
+/* A link of an operation without a definition is reused when nothing refers to it. Its `link` in
+ * player.known is LINK_USED, or else the next one that is not in use. */
+enum { LINK_USED = -1, LINK_UNUSED = -2 };
+
+static int is_inline(const player *p, int32_t link)
+{
+  return link >= 0 && link < p->links && p->known[link].link < 0;
+}
+
+/* Finds the links of operations without a definition to which the past, the waits and the receives
+ * from any source of the rank do not refer. The limit keeps this rare: as many operations follow
+ * before the next call as this one visits. */
+static void find_unused_links(player *p)
+{
+  const int64_t past = p->past_n < p->past_cap ? p->past_n : p->past_cap;
+  int32_t used = 0, definitions = 0;
+  for (int32_t l = 0; l < p->links; l++)
+    if (is_inline(p, l)) p->known[l].link = LINK_UNUSED;
+    else definitions++;
+  for (int64_t i = p->past_n - past; i < p->past_n; i++) {
+    const int32_t link = p->past[i & (p->past_cap - 1)];
+    if (is_inline(p, link)) p->known[link].link = LINK_USED;
+  }
+  for (int32_t w = 0; w < p->waits_cap; w++)
+    if (is_inline(p, p->wait[w].link)) p->known[p->wait[w].link].link = LINK_USED;
+  for (int32_t i = 0; i < p->anys; i++)
+    if (is_inline(p, p->any[i].link)) p->known[p->any[i].link].link = LINK_USED;
+  p->unused_link = 0;
+  for (int32_t l = p->links; l-- > 0;) {
+    if (!is_inline(p, l)) continue;
+    if (p->known[l].link == LINK_USED) used++;
+    else p->known[l].link = LINK_UNUSED - p->unused_link, p->unused_link = l + 1;
+  }
+  p->inline_links = used;
+  p->inline_most = used + definitions + (int32_t)p->past_cap + p->waits_cap + p->anys + 16;
+}
+
+static int32_t new_link(judge *j, player *p)
+{
+  if (p->links == p->links_cap) {
+    const int32_t n = p->links_cap ? 2 * p->links_cap : 8;
+    p->link = zp_trace_grow(&j->failure, p->link, (size_t)p->links_cap, (size_t)n, sizeof *p->link);
+    p->known =
+        zp_trace_grow(&j->failure, p->known, (size_t)p->links_cap, (size_t)n, sizeof *p->known);
+    p->links_cap = n;
+  }
+  return p->links++;
+}
+
+static int32_t new_inline_link(judge *j, player *p)
+{
+  if (p->inline_links >= p->inline_most) find_unused_links(p);
+  p->inline_links++;
+  if (p->unused_link == 0) return new_link(j, p);
+  const int32_t l = p->unused_link - 1;
+  p->unused_link = LINK_UNUSED - p->known[l].link;
+  return l;
+}
+
 static member resolve(judge *j, player *p, zp_trace_def *d)
 {
   if (d->link >= 0) return p->link[d->link];
+  const int is_defined = d != &p->reader.inline_op;
   member m = d->group < p->groups ? p->group[d->group] : (member){NULL, -1};
   if (m.g != NULL && d->sig.op >= ZP_TRACE_SEND && !(d->sig.flags & ZP_TRACE_ANY))
     m = zp_trace_pair(j, p, &m, &d->sig, p->reader.records - 1);
-  if (d != &p->reader.inline_op) {
-    if (p->links == p->links_cap) {
-      const int32_t n = p->links_cap ? 2 * p->links_cap : 8;
-      p->link =
-          zp_trace_grow(&j->failure, p->link, (size_t)p->links_cap, (size_t)n, sizeof *p->link);
-      p->known =
-          zp_trace_grow(&j->failure, p->known, (size_t)p->links_cap, (size_t)n, sizeof *p->known);
-      p->links_cap = n;
-    }
-    d->link = p->links;
-    p->known[p->links] = *d;
-    p->link[p->links++] = m;
-  }
+  d->link = is_defined ? new_link(j, p) : new_inline_link(j, p);
+  p->known[d->link] = *d;
+  if (!is_defined) p->known[d->link].link = LINK_USED;
+  p->link[d->link] = m;
   return m;
 }
+
+/* ---- Replay ---------------------------------------------------------------------------------- */
 
 /* The rank enters an operation and waits, unless it was the last member to enter. */
 static void enter(judge *j, player *p, zp_trace_def *d)
 {
   const member m = resolve(j, p, d);
   const zp_trace_at at = {p->reader.records - 1, p->step};
-  zp_trace_note_past(j, p, d->link); /* -1: an operation without a definition */
+  zp_trace_note_past(j, p, d->link);
   if (m.g == NULL) {
     j->unjudged++;
     return;
@@ -64,7 +119,7 @@ static void enter(judge *j, player *p, zp_trace_def *d)
                          (int)p->reader.rank, text, zp_trace_at_text(at, where), (int)d->sig.root,
                          (int)m.g->size - 1);
   }
-  if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(j, p, m, &d->sig, at);
+  if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(j, p, m, &d->sig, at, d->link);
   else if (zp_trace_enter(j, p, m, &d->sig, at))
     zp_trace_add_wait(j, p, m, at, d->sig.flags & ZP_TRACE_ASYNC, d->link);
 }

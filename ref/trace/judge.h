@@ -109,10 +109,10 @@ typedef struct wait {
   zp_trace_at at;
   int32_t place;
   uint8_t async, live; /* live 0: it is detached, or has ended */
-  uint16_t link; /* of its definition; ZP_TRACE_NO_LINK: it has none, or the number is larger */
-  uint32_t seq;  /* its position among the waits that the rank began */
-  int32_t prev, next; /* of the rank's waits; -1 */
-  int32_t later;      /* the rank's next wait in the group, after the last one the first */
+  uint16_t link;       /* of its definition; ZP_TRACE_NO_LINK: the number is larger */
+  uint32_t seq;        /* its position among the waits that the rank began */
+  int32_t prev, next;  /* of the rank's waits; -1 */
+  int32_t later;       /* the rank's next wait in the group, after the last one the first */
 } wait;
 
 /* A receive from any source, until the trace records the source. */
@@ -122,6 +122,7 @@ typedef struct any {
   zp_trace_at at;
   int32_t assumed;    /* it is matched with an assumed sender */
   int32_t prev, next; /* in its any_queue's list of the same `assumed`; -1 */
+  int32_t link;
 } any;
 
 /* One rank's receives from any source in one group whose source is not known, by `assumed`. */
@@ -138,7 +139,7 @@ typedef struct membership {
 typedef struct player {
   /* What each operation uses, together, and the reader's part of it next to it. */
   wait *wait;   /* [waits_cap], of which `waits` are live, in a list */
-  member *link; /* [links] of definitions */
+  member *link; /* [links] of definitions, and of operations without one */
   /* Its last operations, as links, and steps. Number i of past_n is at
    * [i & (past_cap - 1)]. */
   int32_t *past;
@@ -152,7 +153,7 @@ typedef struct player {
   int64_t step; /* -1 before the first one */
   zp_trace_reader reader;
   member *group;       /* [groups] by the file's number */
-  zp_trace_def *known; /* [links] the definitions themselves */
+  zp_trace_def *known; /* [links] the definitions and operations themselves */
   void *detached;      /* a tree of asynchronous operations for which it stopped waiting */
   any *any;            /* [anys] by record, of which any_open have no known source */
   int32_t anys, any_cap, any_open;
@@ -161,7 +162,10 @@ typedef struct player {
   group **candidate; /* [candidates] pairs for which the judge may assume a receiver */
   int32_t candidates, candidates_cap;
   int32_t groups, links, links_cap;
-  membership *joined; /* [joined_n] its places in groups, until it is gone */
+  int32_t inline_links, inline_most; /* links in use of operations without a definition; how many
+                                        are in use when the judge searches for unused ones */
+  int32_t unused_link;               /* 1 + the first one that is not in use; 0: none */
+  membership *joined;                /* [joined_n] its places in groups, until it is gone */
   int32_t joined_n, joined_cap;
   int32_t behind, next;
   int32_t gone; /* its trace has ended, and it waits for nothing */
@@ -191,7 +195,8 @@ typedef struct judge {
   player *entering;
   const zp_trace_sig *entering_sig;
   member entered;
-  zp_trace_item item; /* of the rank that is being replayed */
+  int32_t entering_link; /* 1 + its link; 0: it is the last operation of the rank's past */
+  zp_trace_item item;    /* of the rank that is being replayed */
   const char *dir;
   zp_flight flight; /* world 0: the folder has traces, not dumps */
   player *p;
@@ -260,7 +265,8 @@ member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s
 void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x);
 /* any_source.c: a rank enters a receive from any source; the trace records the source of one; the
  * judge assumes that one receives from the sender of g (returns 1 if there was one). */
-void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, zp_trace_at at);
+void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, zp_trace_at at,
+                       int32_t link);
 void zp_trace_source(judge *j, player *p, int64_t record, int32_t place);
 int zp_trace_assume_source(judge *j, group *g);
 /* Assumes all sources that it can, for the waiting senders by rank. Returns 1 if there was one. */
@@ -321,9 +327,9 @@ void zp_trace_first_cause(judge *j, const zp_trace_finding *f);
 /* explain_past.c: makes room for more of the rank's past. */
 void zp_trace_grow_past(judge *j, player *p);
 enum { ZP_TRACE_NO_LINK = UINT16_MAX };
-/* Elements of player.past that are no links: unknown operations; steps, which are -2 - the number,
- * limited to a value that means an unknown one. */
-enum { ZP_TRACE_PAST_STEP = -2, ZP_TRACE_PAST_UNKNOWN = -1 };
+/* Elements of player.past that are no links are steps: -2 - the number, limited to a value that
+ * means an unknown one. */
+enum { ZP_TRACE_PAST_STEP = -2 };
 static inline int32_t zp_trace_past_of_step(int64_t step)
 {
   return step < INT32_MAX - 1 ? (int32_t)(ZP_TRACE_PAST_STEP - step) : INT32_MIN;

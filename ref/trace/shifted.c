@@ -79,10 +79,10 @@ static int is_compared(const player *p, int32_t link)
 static int64_t list_calls(const player *p, int32_t *entered, call *out)
 {
   const int64_t kept = p->past_n < p->past_cap ? p->past_n : p->past_cap;
-  int64_t from = p->past_n, n = 0, record = p->reader.records, step = -1;
-  for (; from > p->past_n - kept; from--) {
-    const int32_t link = p->past[(from - 1) & (p->past_cap - 1)];
-    if (link == ZP_TRACE_PAST_UNKNOWN) break;
+  const int64_t from = p->past_n - kept;
+  int64_t n = 0, record = p->reader.records, step = -1;
+  for (int64_t i = from; i < p->past_n; i++) {
+    const int32_t link = p->past[i & (p->past_cap - 1)];
     record -= link >= 0;
     if (link >= 0 && is_compared(p, link)) entered[p->link[link].g->index]++;
   }

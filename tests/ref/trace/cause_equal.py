@@ -164,7 +164,8 @@ def loop(folder, world, steps, *options):
     """A loop with one all_reduce a step. Options: "bare": neither steps nor sites;
     "skip:RANK:STEP", "extra:RANK:STEP", and "last:RANK": one more after the last step.
     "rotated:RANK": three a step, at lines of their own, which are rotated on one rank.
-    "pair": rank 0 sends to rank 1 instead, each at a line of its own."""
+    "pair": rank 0 sends to rank 1 instead, each at a line of its own.
+    "shapes:N": before, N operations with other counts, which take N definitions."""
     program = Program(int(world))
     group = program.group(range(program.world))
     program.marks = "bare" not in options
@@ -173,6 +174,10 @@ def loop(folder, world, steps, *options):
     for unit in range(int(steps) * each if rotated else 0):
         sites = [f"train.py:{15 + (unit + shift) % each}" for shift in range(2)]
         program.lines[unit] = {r: sites[r in rotated] for r in range(program.world)}
+    shapes = next((int(o.split(":")[1]) for o in options if o.startswith("shapes:")), 0)
+    for events in program.events:
+        for n in range(shapes):
+            events.append(("op", group, (ALL_REDUCE, SUM, FP32, 5 + n, -1), False, -1 - n))
     for step in range(int(steps)):
         if program.marks and not rotated:
             program.lines[step] = "train.py:15"

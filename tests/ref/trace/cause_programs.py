@@ -369,7 +369,7 @@ def extension(kind, body):
     return numbers(12, kind, len(body)) + body
 
 
-def encode(program, rank, events, end):
+def encode(program, rank, events, end, definitions):
     out = bytearray(b"ZPTRACE\1" + numbers(rank, program.world))
     for i, ranks in enumerate(program.groups):
         if rank in ranks:
@@ -388,12 +388,16 @@ def encode(program, rank, events, end):
                 sites[site] = len(sites)
                 out += extension(1, number(sites[site]) + site.encode())
             if (fields, site) not in ids:
-                ids[fields, site] = len(ids)
                 if site != at:
                     out += extension(2, number(sites[site]))
                     at = site
-                out += numbers(2, ids[fields, site], *fields)
-            out += number(16 + ids[fields, site])
+                if len(ids) < definitions:
+                    ids[fields, site] = len(ids)
+                    out += numbers(2, ids[fields, site], *fields)
+            if (fields, site) in ids:
+                out += number(16 + ids[fields, site])
+            else:
+                out += numbers(10, *fields)
             record[event[4]] = records
             records += 1
         elif event[0] == "wait":
@@ -405,10 +409,11 @@ def encode(program, rank, events, end):
     return bytes(out) + (b"\x09" if end == "end" else b"")
 
 
-def write(program, run, folder):
+def write(program, run, folder, definitions=1024):
+    """definitions: how many a trace has; the operations that are left have none."""
     for rank in range(program.world):
         with open(os.path.join(folder, f"rank-{rank}.zpt"), "wb") as file:
-            file.write(encode(program, rank, run.traces[rank], run.ends[rank]))
+            file.write(encode(program, rank, run.traces[rank], run.ends[rank], definitions))
 
 
 def main(folder, steps):

@@ -29,10 +29,10 @@ FIRST, UNAMBIGUOUS, AMBIGUOUS = 0.98, 0.70, 0.95
 SAME = {"truncated": "hang"}
 
 
-def judge(program, run, folder):
+def judge(program, run, folder, definitions=1024):
     """The verdict of trace check as JSON."""
-    os.mkdir(folder)
-    cause_programs.write(program, run, folder)
+    os.makedirs(folder, exist_ok=True)
+    cause_programs.write(program, run, folder, definitions)
     words = [COMMAND, "trace", "check", "--json", folder]
     child = subprocess.run(words, capture_output=True, text=True, check=False)
     if child.returncode not in (0, 1):
@@ -41,8 +41,8 @@ def judge(program, run, folder):
 
 
 class Score:
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, definitions):
+        self.folder, self.definitions = folder, definitions
         self.count = collections.Counter()
         self.by_kind = collections.defaultdict(collections.Counter)
         self.wrong = []
@@ -52,11 +52,20 @@ class Score:
         kind, rank = program.deviation or ("correct", -1)
         self.wrong.append(f"seed {seed}, {kind} by rank {rank}: {why}: {said}")
 
+    def judge(self, seed, program, run, name):
+        """Operations without a definition give the same verdict."""
+        folder = os.path.join(self.folder, name)
+        verdict = judge(program, run, folder)
+        for n in self.definitions:
+            if judge(program, run, folder, n) != verdict:
+                self.fail(seed, program, f"another verdict with {n} definitions", verdict)
+        return verdict
+
     def case(self, seed, large):
         program = cause_programs.make(seed, *((7, 16) if large else (2, 6)))
         run = cause_programs.Run(program)
         name = f"{'large' if large else 'small'} {seed}"
-        verdict = judge(program, run, os.path.join(self.folder, name))
+        verdict = self.judge(seed, program, run, name)
         side = "large " if large else "small "
         if program.deviation is None:
             self.count[side + "correct"] += 1
@@ -118,7 +127,7 @@ class Score:
     def equal(self, seed, large):
         program = cause_equal.make(seed, *((7, 9) if large else (2, 6)))
         run = cause_programs.Run(program)
-        verdict = judge(program, run, os.path.join(self.folder, f"equal {large} {seed}"))
+        verdict = self.judge(seed, program, run, f"equal {large} {seed}")
         hints = [f for f in verdict["findings"] if f["kind"] == "shifted"]
         if program.deviation is None:
             self.count["equal correct"] += 1
@@ -259,9 +268,11 @@ def main():
     parser.add_argument("--large", type=seeds, default=range(0), help="programs of 7 to 16 ranks")
     parser.add_argument("--equal", type=seeds, default=range(0), help="runs of equal operations")
     parser.add_argument("--exact", action="store_true", help="no case may fail")
+    words = "traces with this many definitions have the same verdict"
+    parser.add_argument("--definitions", type=int, nargs="*", default=[], help=words)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        score = Score(folder)
+        score = Score(folder, options.definitions)
         for seed in options.seeds:
             score.case(seed, False)
         for seed in options.large:

@@ -72,6 +72,20 @@ both "$(operation 1)\\011"
 before=
 shows the_row_of_a_group_has_its_label '"name":"default_pg (g)"'
 expect 0 consistent labels_do_not_change_the_verdict trace check "$tmp/run"
+before="$(label 1 'default_pg')"
+trace 0 "$(site 1 'train.py:15')$(at 1)$(operation 1)$(operation 3)"
+trace 1 "$(site 1 'train.py:16')$(at 1)$(operation 3)"
+before=
+skipped="^forward: either rank 1 skipped all_reduce sum of 4 fp32 \(train.py:15\) in 'default_pg'"
+expect 1 "$skipped \{0, 1\} and entered all_gather sum of 4 fp32 \(train.py:16\) in 'default_pg'" \
+  an_operation_without_a_definition_has_its_phase_site_and_label trace check "$tmp/run"
+# a receive from any source whose source is known: its line is that of the receive
+any() { printf '\\012\\013\\001\\010\\005\\001\\000\\002\\001'; }
+trace 0 "$(operation 9)\\011"
+trace 1 "$(site 1 'train.py:16')$(at 1)$(any)$(site 2 'train.py:17')$(at 2)\\013\\001\\001\
+$(operation 9)"
+expect 1 "rank 1 entered recv of 4 fp32 from rank 0 \(train.py:16\) in" \
+  a_receive_from_any_source_has_its_site trace check "$tmp/run"
 
 both "$(extension 99 5 'later')$(extension 100 0 '')$(operation 1)\\011"
 expect 0 "^2 records of 2 ranks: $only" unknown_extensions_are_skipped trace check "$tmp/run"
@@ -95,14 +109,14 @@ shows its_beginning_is_shown '"site":"0\{255\}"'
 # How a process ended. Rank 1 enters one operation fewer and does not complete.
 trace 0 "\\004\\003$(operation 1)$(operation 3)\\011"
 trace 1 "\\004\\003$(operation 1)$(ended 1 3 '')"
-expect 1 '^step 3: rank 1 ended with exit status 3, after 1 record; rank 0 waits for it' \
+expect 1 '^step 3, forward: rank 1 ended with exit status 3, after 1 record; rank 0 waits for' \
   an_exit_status_that_others_wait_for_is_an_error trace check "$tmp/run"
 ! grep -q '^[^s].*rank 1 ended' "$tmp/out"
 verdict $? it_is_the_first_finding "$(cat "$tmp/out")"
 ! grep -q 'no end mark' "$tmp/out"
 verdict $? a_rank_that_exits_was_not_killed "$(cat "$tmp/out")"
 trace 1 "\\004\\003$(operation 1)$(ended 2 1 'ValueError')"
-expect 1 '^step 3: rank 1 ended with an exception \(ValueError\), exit status 1, after 1 record' \
+expect 1 '^step 3, forward: rank 1 ended with an exception \(ValueError\), exit status 1, after 1' \
   an_exception_is_named trace check "$tmp/run"
 both "$(operation 1)$(ended 1 3 '')"
 expect 0 '^warning: 2 ranks \(0, 1\) ended with exit status 3, rank 0 first, after its record 0$' \
@@ -110,7 +124,7 @@ expect 0 '^warning: 2 ranks \(0, 1\) ended with exit status 3, rank 0 first, aft
 # The status is a byte that the C library wrote, which is missing while the process runs.
 trace 0 "\\004\\003$(operation 1)$(operation 3)\\011"
 trace 1 "\\004\\003$(operation 1)$(ended 3 200 '')"
-expect 1 '^step 3: rank 1 ended with exit status 200, after 1 record; rank 0 waits for it' \
+expect 1 '^step 3, forward: rank 1 ended with exit status 200, after 1 record; rank 0 waits for' \
   an_exit_status_may_be_a_byte trace check "$tmp/run"
 trace 1 "\\004\\003$(operation 1)$(ended 3 0 '')"
 expect 1 '^consequence: rank 1 finishes after 1 record' the_byte_0_is_an_end_mark \
@@ -123,7 +137,7 @@ expect 0 '2 ranks \(0, 1\) have no end mark' without_the_byte_there_is_no_end tr
 invalid the_byte_must_be_within_the_body "$(extension 3 1 '\003')"
 trace 0 "\\004\\003$(operation 1)$(operation 3)\\011"
 trace 1 "\\004\\003$(operation 1)$(ended 4 0 '')"
-expect 1 '^step 3: rank 1 ended with an exit status that is not known, after 1 record; rank 0' \
+expect 1 '^step 3, forward: rank 1 ended with an exit status that is not known, after 1 record' \
   an_exit_status_that_is_not_known_is_no_end_mark trace check "$tmp/run"
 both "$(operation 1)$(ended 4 0 '')"
 expect 0 '^warning: 2 ranks \(0, 1\) ended with an exit status that is not known, rank 0 first' \

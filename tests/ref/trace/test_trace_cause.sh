@@ -92,6 +92,12 @@ equal of_two_ranks_either_may_be_it "warning: rank 1 may have skipped $op (train
 {0, 1} in step 3, or rank 0 entered it in addition: its record 3 is at train.py:15 in step 4, \
 where rank 0 was at train.py:15 in step 3, and the 5 that follow are shifted likewise. $lines" \
   2 10 skip:1:3 last:1
+equal an_operation_after_the_last_definition_has_its_line "step 3: rank 1 skipped $op $at $next 4 \
+(train.py:15) at its record 1027; 6 equal operations later, ranks 0, 2, 3 are waiting for one more" \
+  4 10 shapes:1024 skip:1:3
+equal after_many_of_them_too "step 2999: rank 1 skipped $op $at $next 3000 (train.py:15) at its \
+record 5047; 1000 equal operations later, ranks 0, 2, 3 are waiting for one more" \
+  4 4000 shapes:2048 skip:1:2999
 several() { # several NAME JSON RANKS STEPS DEVIATION...: [ranks, others likewise, skipped]...
   name=$1
   expected=$2
@@ -129,7 +135,7 @@ python3 -B tests/ref/trace/cause_equal.py "$tmp/run" 64 1500 bare $missing
   grep -q "^rank 0 ended after 1499 records; ranks 30–63 wait for it in $op" "$tmp/out"
 verdict $? many_ranks_are_compared_within_a_limit_of_processor_time "$(head -c 600 "$tmp/out")"
 ZEROPROOF=$zp python3 -B tests/ref/trace/cause_score.py --seeds 0-120 --large 0-80 \
-  --equal 0-60 --exact \
+  --equal 0-60 --exact --definitions 0 2 \
   >"$tmp/table" 2>&1
 verdict $? the_culprit_is_named_first_in_a_fixed_sample "$(cat "$tmp/table")"
 
