@@ -55,13 +55,18 @@ static void header(dumper *d, const char *format, int32_t rank, int32_t world)
   }
 }
 
-static void footer(dumper *d, const char *ending, int64_t records)
+/* json_exit: how the process ended, as an object of JSON; "" of a Flight Recorder dump. */
+static void footer(dumper *d, const char *ending, const char *json_exit, int64_t records)
 {
   if (d->json) {
     fprintf(d->out, "\n], \"records\": %" PRId64, records);
     if (d->start >= 0) integer(d, "first_ns", d->start); /* to compare files of one host */
-    fprintf(d->out, ", \"end\": \"%s\"}\n", ending);
+    string(d, "end", ending);
+    if (json_exit[0]) fprintf(d->out, ", \"exit\": %s", json_exit);
+    string(d, "boot_id", d->reader.locked);
+    fprintf(d->out, "}\n");
   } else {
+    if (d->reader.locked[0]) fprintf(d->out, "boot id of the host: %s\n", d->reader.locked);
     fprintf(d->out, "%" PRId64 " records; %s\n", records, ending);
   }
 }
@@ -71,7 +76,7 @@ static void footer(dumper *d, const char *ending, int64_t records)
 typedef struct line {
   zp_trace_sig sig;
   const char *group, *phase, *site, *state;
-  int64_t record, step, seq, ns, timeout_ms; /* -1: unknown; ns: since the first record */
+  int64_t record, step, group_id, seq, ns, timeout_ms; /* -1: unknown; ns: since the first record */
 } line;
 
 static void print_json(dumper *d, const line *l)
@@ -85,6 +90,7 @@ static void print_json(dumper *d, const line *l)
   integer(d, "record", l->record);
   if (l->step >= 0) integer(d, "step", l->step);
   string(d, "group", l->group);
+  integer(d, "group_id", l->group_id);
   if (l->seq >= 0) integer(d, "sequence_number", l->seq);
   string(d, "op", zp_trace_ops[l->sig.op]);
   string(d, "text", op);
@@ -100,6 +106,13 @@ static void print_json(dumper *d, const line *l)
   end(d);
 }
 
+/* Ends a line with a time. */
+static void time_text(dumper *d, int64_t ns)
+{
+  if (ns >= 0) fprintf(d->out, ", %" PRId64 ".%06" PRId64 " ms", ns / 1000000, ns % 1000000);
+  fputc('\n', d->out);
+}
+
 static void print_text(dumper *d, const line *l)
 {
   char op[TEXT];
@@ -111,9 +124,7 @@ static void print_text(dumper *d, const line *l)
   else if (l->sig.flags & ZP_TRACE_ASYNC) fprintf(d->out, ", asynchronous");
   if (l->phase[0]) fprintf(d->out, ", %s", l->phase);
   if (l->site[0]) fprintf(d->out, ", at %s", l->site);
-  if (l->ns >= 0)
-    fprintf(d->out, ", %" PRId64 ".%06" PRId64 " ms", l->ns / 1000000, l->ns % 1000000);
-  fputc('\n', d->out);
+  time_text(d, l->ns);
 }
 
 static void print(dumper *d, const line *l)
@@ -122,7 +133,7 @@ static void print(dumper *d, const line *l)
   else print_text(d, l);
 }
 
-/* ---- Traces ---------------------------------------------------------------------------------- */
+/* ---- Groups, as both formats have them ------------------------------------------------------- */
 
 /* "0-3, 8": the members in the order of their group ranks, or of many the first runs. */
 static void members_text(const zp_trace_item *item, const char *dash, char *text, size_t cap)
@@ -146,28 +157,44 @@ static void members_text(const zp_trace_item *item, const char *dash, char *text
   }
 }
 
-/* The names of groups, for the lines of operations. A later definition replaces an earlier one. */
-static void note_group(dumper *d, const zp_trace_item *item)
+static void print_group(dumper *d, const char *label, const zp_trace_item *item)
 {
   char members[4 * TEXT];
-  zp_trace_keep_text(&d->reader, &d->reader.keys, item->number, item->name);
+  members_text(item, d->json ? "-" : "–", members, sizeof members);
   if (d->json) {
     begin(d, "group");
     integer(d, "id", item->number);
     string(d, "key", item->name);
+    string(d, "label", label);
     if (item->size > 0) integer(d, "size", item->size);
     if (item->place >= 0) integer(d, "group_rank", item->place);
-    members_text(item, "-", members, sizeof members);
     string(d, "members", members);
     end(d);
     return;
   }
   fprintf(d->out, "group %" PRId64 ": '%s'", item->number, item->name);
-  members_text(item, "–", members, sizeof members);
+  if (label[0]) fprintf(d->out, ", label '%s'", label);
   if (members[0]) fprintf(d->out, " {%s}", members);
   else if (item->size > 0) fprintf(d->out, ", %d ranks", (int)item->size);
   if (item->place >= 0) fprintf(d->out, ", group rank %d", (int)item->place);
   fputc('\n', d->out);
+}
+
+/* ---- Traces ---------------------------------------------------------------------------------- */
+
+/* The time since the first record; -1: unknown. */
+static int64_t since_start(const dumper *d)
+{
+  return d->start >= 0 && d->reader.ns >= d->start ? d->reader.ns - d->start : -1;
+}
+
+/* The names of groups, for the lines of operations. A later definition replaces an earlier one. */
+static void note_group(dumper *d, const zp_trace_item *item)
+{
+  zp_trace_reader *r = &d->reader;
+  zp_trace_keep_text(r, &r->keys, item->number, item->name);
+  const int known = item->number <= INT32_MAX;
+  print_group(d, known ? zp_trace_text(r, &r->labels, (int32_t)item->number) : "", item);
 }
 
 static void operation(dumper *d, const zp_trace_def *op)
@@ -183,33 +210,78 @@ static void operation(dumper *d, const zp_trace_def *op)
                    .state = "",
                    .record = r->records - 1,
                    .step = d->step,
+                   .group_id = op->group,
                    .seq = -1,
-                   .ns = r->ns > 0 ? r->ns - d->start : -1,
+                   .ns = since_start(d),
                    .timeout_ms = -1});
 }
 
-/* An item that is no operation and no group: its name and number. */
+/* The fingerprint of a value, and of which operation or tensor it is. */
+static void value(dumper *d)
+{
+  static const char *const sides[] = {"no input", "input", "result", "no result"};
+  const zp_trace_reader *r = &d->reader;
+  const zp_trace_value *v = &r->value;
+  const int of_op = v->kind == ZP_TRACE_VALUE_OF_OP;
+  const int held = !of_op || v->side == ZP_TRACE_INPUT || v->side == ZP_TRACE_RESULT;
+  const char *tensor = of_op ? "" : zp_trace_text(r, &r->tensors, (int32_t)v->i);
+  const int64_t step = v->step >= 0 ? v->step : d->step;
+  char lanes[64];
+  snprintf(lanes, sizeof lanes, "%016" PRIx64 "%016" PRIx64, v->print.lane[0], v->print.lane[1]);
+  if (d->json) {
+    begin(d, of_op ? "value" : "tensor");
+    if (of_op) integer(d, "record", r->records - v->back);
+    if (of_op) string(d, "side", sides[v->side]);
+    string(d, "tensor", tensor);
+    if (!of_op && step >= 0) integer(d, "step", step);
+    if (of_op || v->group > 0) integer(d, "group_id", v->group);
+    if (of_op) integer(d, "number", v->i);
+    if (held) integer(d, "bytes", v->print.bytes);
+    if (held) string(d, "fingerprint", lanes);
+    end(d);
+    return;
+  }
+  if (of_op) fprintf(d->out, "record %" PRId64 ": %s", r->records - v->back, sides[v->side]);
+  else fprintf(d->out, "tensor %s", tensor[0] ? tensor : "of an unknown name");
+  if (!of_op && step >= 0) fprintf(d->out, ", step %" PRId64, step);
+  if (held) fprintf(d->out, ", %" PRId64 " bytes, fingerprint %s", v->print.bytes, lanes);
+  fputc('\n', d->out);
+}
+
+static const char *name_of(int kind)
+{
+  switch (kind) {
+  case ZP_TRACE_STEP: return "step";
+  case ZP_TRACE_WAIT: return "wait";
+  case ZP_TRACE_SOURCE: return "source";
+  case ZP_TRACE_CALL: return "call";
+  case ZP_TRACE_CALL_END: return "call_end";
+  case ZP_TRACE_RETURNED: return "returned";
+  default: return NULL; /* a phase, which operations name, or the end mark */
+  }
+}
+
+/* An item that is no operation, group or value. */
 static void other(dumper *d, const zp_trace_item *item)
 {
   const int64_t of = d->reader.records - item->number;
-  const char *name = item->kind == ZP_TRACE_STEP       ? "step"
-                     : item->kind == ZP_TRACE_WAIT     ? "wait"
-                     : item->kind == ZP_TRACE_SOURCE   ? "source"
-                     : item->kind == ZP_TRACE_CALL     ? "call"
-                     : item->kind == ZP_TRACE_CALL_END ? "call_end"
-                                                       : NULL;
-  if (name == NULL) return; /* a phase, or the end mark */
+  const int waits = item->kind == ZP_TRACE_WAIT, returns = item->kind == ZP_TRACE_RETURNED;
+  const int64_t ns = waits || returns ? since_start(d) : -1;
+  const char *name = name_of(item->kind);
+  if (name == NULL) return;
   if (item->kind == ZP_TRACE_STEP) d->step = item->number;
   if (d->json) {
     begin(d, name);
     if (item->kind == ZP_TRACE_STEP) integer(d, "step", item->number);
-    if (item->kind == ZP_TRACE_WAIT || item->kind == ZP_TRACE_SOURCE) integer(d, "record", of);
+    if (waits || returns || item->kind == ZP_TRACE_SOURCE) integer(d, "record", of);
     if (item->kind == ZP_TRACE_SOURCE) integer(d, "peer", item->source);
+    if (ns >= 0) integer(d, "ns", ns);
     end(d);
   } else if (item->kind == ZP_TRACE_STEP) {
     fprintf(d->out, "step %" PRId64 "\n", item->number);
-  } else if (item->kind == ZP_TRACE_WAIT) {
-    fprintf(d->out, "wait for record %" PRId64 "\n", of);
+  } else if (waits || returns) {
+    fprintf(d->out, waits ? "wait for record %" PRId64 : "record %" PRId64 " has returned", of);
+    time_text(d, ns);
   } else if (item->kind == ZP_TRACE_SOURCE) {
     fprintf(d->out, "record %" PRId64 " received from group rank %d\n", of, (int)item->source);
   } else {
@@ -217,19 +289,39 @@ static void other(dumper *d, const zp_trace_item *item)
   }
 }
 
+/* How the process ended, as an object of JSON. */
+static const char *json_exit(const zp_trace_reader *r, int64_t at, char *text, size_t cap)
+{
+  const zp_trace_exit *e = &r->exit;
+  if (r->state == ZP_TRACE_DAMAGED)
+    snprintf(text, cap, "{\"how\": \"damaged\", \"byte\": %" PRId64 "}", at);
+  else if (e->how == ZP_TRACE_STATUS)
+    snprintf(text, cap, "{\"how\": \"status\", \"status\": %d}", (int)e->status);
+  else if (e->how == ZP_TRACE_EXCEPTION)
+    snprintf(text, cap, "{\"how\": \"exception\", %s%s%s\"status\": %d}",
+             e->reason[0] ? "\"type\": \"" : "", e->reason, e->reason[0] ? "\", " : "",
+             (int)e->status);
+  else
+    snprintf(text, cap, "{\"how\": \"%s\"}",
+             e->how != ZP_TRACE_NO_EXIT   ? "unknown"
+             : r->state == ZP_TRACE_ENDED ? "completed"
+                                          : "no end mark");
+  return text;
+}
+
 static void ending(dumper *d, const char *name, zp_error *err)
 {
   const zp_trace_reader *r = &d->reader;
   char text[TEXT] = ZP_TRACE_NO_END;
   if (r->state == ZP_TRACE_ENDED) snprintf(text, sizeof text, "the rank has completed");
-  char how[ZP_TRACE_EXIT_TEXT];
+  char how[ZP_TRACE_EXIT_TEXT], object[TEXT];
   if (r->exit.how != ZP_TRACE_NO_EXIT)
     snprintf(text, sizeof text, "the rank ended with %s",
              zp_trace_exit_text(&r->exit, how, sizeof how));
   const int64_t at = r->offset - r->have + r->at;
   if (r->state == ZP_TRACE_DAMAGED)
     snprintf(text, sizeof text, "the trace is damaged near byte %" PRId64, at);
-  footer(d, text, r->records);
+  footer(d, text, json_exit(r, at, object, sizeof object), r->records);
   if (r->state == ZP_TRACE_DAMAGED)
     zp_fail(err, ZP_E_REFUSED, -1, "%s: damaged near byte %" PRId64 ": the rest is not shown.",
             name, at);
@@ -238,10 +330,12 @@ static void ending(dumper *d, const char *name, zp_error *err)
 static void dump_trace(dumper *d, const char *name, zp_error *err)
 {
   zp_trace_item item;
+  d->reader.wants_values = d->reader.want_returns = 1;
   header(d, "zeroproof trace", d->reader.rank, d->reader.world);
   while (zp_trace_next(&d->reader, &item)) {
     if (item.kind == ZP_TRACE_OP) operation(d, item.op);
     else if (item.kind == ZP_TRACE_GROUP) note_group(d, &item);
+    else if (item.kind == ZP_TRACE_VALUE) value(d);
     else other(d, &item);
   }
   ending(d, name, err);
@@ -249,11 +343,27 @@ static void dump_trace(dumper *d, const char *name, zp_error *err)
 
 /* ---- Flight Recorder dumps ------------------------------------------------------------------- */
 
+static void flight_group(dumper *d, int32_t i)
+{
+  const zp_flight_group *g = &d->dump.group[i];
+  zp_trace_run run[RUNS + 1]; /* members_text prints RUNS of them */
+  zp_trace_item item = {.number = i, .size = g->members, .place = -1, .run = run};
+  for (int32_t k = 0; k < g->members; k++) {
+    zp_trace_run *last = item.runs > 0 ? &run[item.runs - 1] : NULL;
+    if (last != NULL && g->member[k] == last->first + last->length) last->length++;
+    else if (item.runs <= RUNS) run[item.runs++] = (zp_trace_run){g->member[k], 1, 1};
+    else break;
+  }
+  snprintf(item.name, sizeof item.name, "%s", g->name);
+  print_group(d, g->label, &item);
+}
+
 static void dump_flight(dumper *d, const char *name)
 {
   zp_flight_read(&d->file, &d->failure, name);
   zp_flight_extract(&d->dump, &d->file);
   header(d, "PyTorch Flight Recorder dump", -1, 0);
+  for (int32_t i = 0; i < d->dump.groups; i++) flight_group(d, i);
   for (int32_t i = 0; i < d->dump.entries; i++) {
     const zp_flight_entry *e = &d->dump.entry[i];
     const zp_flight_group *g = &d->dump.group[e->group];
@@ -268,11 +378,12 @@ static void dump_flight(dumper *d, const char *name)
                                                                : "scheduled",
                      .record = e->record,
                      .step = -1,
+                     .group_id = e->group,
                      .seq = e->seq,
                      .ns = e->ns > 0 && e->ns >= d->start ? e->ns - d->start : -1,
                      .timeout_ms = e->timeout_ms});
   }
-  footer(d, d->dump.lost ? "earlier records were overwritten" : "no record was overwritten",
+  footer(d, d->dump.lost ? "earlier records were overwritten" : "no record was overwritten", "",
          d->dump.entries);
 }
 

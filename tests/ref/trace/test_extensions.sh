@@ -277,4 +277,46 @@ done
 both "$(operation 1)$(value 9 1 0 0 16 1)$(value 2 1 0 77 16 1)$(sample 0 1)\\011"
 expect 0 'order and shapes only' values_without_an_operation_or_name_are_ignored \
   trace check "$tmp/run"
+
+# trace dump decodes all items. Two groups may have the same label.
+before="$(label 1 'tp')$(label 2 'tp')\\001\\002\\001h\\002\\000\\001\\000\\002\\002"
+trace 0 "\\010\\100$(operation 1)$(value 1 1 0 0 16 7)$(without 3 1 0 0)\\010\\040\
+$(extension 16 1 '\001')\\004\\003$(tensor w)$(sample 5 9)$(extension 8 4 boot)\
+$(ended 2 1 'ValueError')"
+before=
+file=$tmp/run/rank-0.zpt
+json a_group_has_its_label '[.items[] | select(.item == "group") | [.id, .key, .label]] ==
+  [[2, "h", "tp"], [1, "g", "tp"]]' trace dump --json "$file"
+json an_operation_has_the_number_of_its_group '[.items[] | select(.item == "operation") |
+  [.group, .group_id]] == [["tp", 1]]' trace dump --json "$file"
+json values_are_items '[.items[] | select(.item == "value")] == [
+  {item: "value", record: 0, side: "input", group_id: 1, number: 0, bytes: 16,
+   fingerprint: "00000000000000070000000000000007"},
+  {item: "value", record: 0, side: "no result", group_id: 1, number: 0}]' trace dump --json "$file"
+json tensors_are_items '[.items[] | select(.item == "tensor")] == [{item: "tensor", tensor: "w",
+  step: 5, group_id: 1, bytes: 16, fingerprint: "00000000000000090000000000000009"}]' \
+  trace dump --json "$file"
+json returns_are_items '[.items[] | select(.item == "returned")] ==
+  [{item: "returned", record: 0, ns: 32}]' trace dump --json "$file"
+json the_end_is_an_object '.exit == {how: "exception", type: "ValueError", status: 1} and
+  .boot_id == "boot"' trace dump --json "$file"
+for line in "group 2: 'h', label 'tp' \\{0–1\\}" \
+  'record 0: input, 16 bytes, fingerprint 0{15}70{15}7' \
+  'record 0: no result' 'record 0 has returned, 0.000032 ms' \
+  'tensor w, step 5, 16 bytes, fingerprint 0{15}90{15}9' 'boot id of the host: boot'; do
+  expect 0 "^$line$" all_items_are_printed trace dump "$file"
+done
+ends() { # ends JSON ITEMS: how the trace of rank 0 ends
+  trace 0 "$2"
+  timeout 600 "$zp" trace dump --json "$file" >"$tmp/out" 2>"$tmp/err"
+  jq -e ".exit == $1" "$tmp/out" >/dev/null
+  verdict $? "the_end_is_$1" "$(cat "$tmp/out")"
+}
+ends '{how: "completed"}' "$(operation 1)\\011"
+ends '{how: "completed"}' "$(operation 1)$(ended 3 0 '')"
+ends '{how: "status", status: 3}' "$(operation 1)$(ended 1 3 '')"
+ends '{how: "exception", status: 1}' "$(operation 1)$(ended 2 1 '')"
+ends '{how: "unknown"}' "$(operation 1)$(ended 4 0 '')"
+ends '{how: "no end mark"}' "$(operation 1)"
+ends '{how: "damaged", byte: 31}' "\\015"
 finish

@@ -68,8 +68,10 @@ expect 2 'rank in the file name is too large' a_rank_that_is_too_large_is_refuse
 expect 0 "^record 2: all_reduce of 4 fp32 in 'default_pg' number 3, retired, at make.py:[0-9]+" \
   a_dump_is_printed trace dump $made/hang/../lost/nccl_trace_rank_1
 json a_dump_is_printed_as_json '.schema == "zeroproof/trace-dump/1" and .records == 12 and
-  .items[1].op == "broadcast" and .items[1].sequence_number == 2 and .items[1].count == 4 and
-  .items[10].dtype == "bf16" and .items[0].timeout_ms == 5000' \
+  .items[0] == {item: "group", id: 0, key: "0", label: "default_pg"} and
+  .items[2].op == "broadcast" and .items[2].sequence_number == 2 and .items[2].count == 4 and
+  .items[11].dtype == "bf16" and .items[1].timeout_ms == 5000 and .items[1].group_id == 0 and
+  .exit == null' \
   trace dump $made/json/nccl_trace_rank_1.json --json
 # of a trace: a group of two ranks, a definition, step 5, a wait, and the end mark
 {
