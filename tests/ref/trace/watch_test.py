@@ -12,6 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.a
 sys.path.insert(0, os.path.join(ROOT, "conformance", "recorder"))
 
 import zeroproof_trace_file  # noqa: E402
+import zeroproof_trace_sites  # noqa: E402
 
 MOST = 600  # seconds: only limits how long a failing test takes
 bad = 0
@@ -255,12 +256,16 @@ def formats(zeroproof, folder):
     start = "::error file=a%2Cb%3Ac%25.py,line=7,title=zeroproof trace check::step 7: rank 1 "
     verdict(out[0].startswith(start), "annotations_are_at_the_line_of_the_call", out)
     verdict("a,b:c%25.py:7" in out[0], "the_message_is_escaped", out)
-    sites = ("my;dir/train.py:15", "C:train", "d" * 300 + "/train.py:15", "train.py")
+    hashed = zeroproof_trace_sites.hashed("train.py") + ":15"
+    sites = ("my;dir/train.py:15", "C:train", "d" * 300 + "/train.py:15", "train.py", hashed)
     for number, site in enumerate(sites):
         record(os.path.join(folder, f"site{number}"), skips=1, site=site, closes=False)
         out = check(f"site{number}", "github", 1)
         good = out.startswith("::error title=zeroproof trace check::step 7: rank 1 ")
         verdict(good, f"a_call_without_a_position:{site[:20]}", out)
+    record(os.path.join(folder, "hex"), skips=1, site="deadbeef.py:15", closes=False)
+    out = check("hex", "github", 1)
+    verdict(out.startswith("::error file=deadbeef.py,line=15,"), "another_name_has_one", out)
     out = check("source", "github", 0)
     verdict("::" not in out and "consistent" in out, "a_good_run_has_no_annotations", out)
     for what, failures in (("hangs", 1), ("source", 0)):
