@@ -127,6 +127,24 @@ static int32_t waiting(judge *j, const gap *a, char *text)
   return n;
 }
 
+/* Whether n late ranks, whose traces end alike, may yet enter the operation of a: no end is known of
+ * them, nor of the ranks that wait. `by` has an end if it passed the operation without them, and
+ * others if their process ended in it, for example because it waited for too long. */
+static int may_continue(const judge *j, const gap *a, const int32_t *late, int32_t n)
+{
+  if (j->flight.world > 0) return 0; /* dumps are made after all ranks have stopped */
+  if (j->p[a->by].reader.state != ZP_TRACE_STOPPED) return 0;
+  if (j->p[late[0]].reader.state != ZP_TRACE_STOPPED) return 0;
+  for (int32_t k = 0; k < n; k++)
+    if (j->p[late[k]].reader.exit.how != ZP_TRACE_NO_EXIT) return 0;
+  for (int32_t q = 0; q < a->g->size; q++) {
+    const int32_t r = a->g->rank[q];
+    if (r < 0 || a->g->pos[q] <= a->i) continue;
+    if (j->p[r].reader.exit.how != ZP_TRACE_NO_EXIT) return 0;
+  }
+  return 1;
+}
+
 static void report_late(judge *j, const gap *a, const int32_t *rank, int32_t n, int64_t most)
 {
   char where[WHERE], who[ZP_TRACE_RANKS], by[ZP_TRACE_RANKS], records[64], fewer[64] = "as many as";
@@ -155,10 +173,7 @@ static void report_late(judge *j, const gap *a, const int32_t *rank, int32_t n, 
                        records, last == 1 ? "" : "s", fewer, by, n_by == 1 ? "s" : "",
                        many ? "them" : who, where);
   zp_trace_set_ranks(j, rank, n);
-  j->verdict->finding[j->verdict->findings - 1].unfinished =
-      j->flight.world == 0 && /* dumps are made after all ranks have stopped */
-      state == ZP_TRACE_STOPPED && j->p[rank[0]].reader.exit.how == ZP_TRACE_NO_EXIT &&
-      j->p[a->by].reader.state == ZP_TRACE_STOPPED; /* else it passed the operation without them */
+  j->verdict->finding[j->verdict->findings - 1].unfinished = may_continue(j, a, rank, n);
 }
 
 /* Reports the ranks that never enter the operation of a, grouped by how their traces end. Returns

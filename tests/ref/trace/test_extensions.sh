@@ -142,6 +142,29 @@ expect 1 '^step 3, forward: rank 1 ended with an exit status that is not known, 
 both "$(operation 1)$(ended 4 0 '')"
 expect 0 '^warning: 2 ranks \(0, 1\) ended with an exit status that is not known, rank 0 first' \
   so_it_is_where_no_rank_waits trace check "$tmp/run"
+# A rank without an end may yet enter what others wait for, unless one of those has ended.
+three() { # three ITEMS ITEMS ITEMS: the traces of a run of three ranks with group 1
+  rank=0
+  for items; do
+    # shellcheck disable=SC2059
+    printf "ZPTRACE\\001$(byte $rank)\\003\\001\\001\\001g\\003\\000\\001\\000\\002\\003$phase$items" \
+      >"$tmp/run/rank-$rank.zpt"
+    rank=$((rank + 1))
+  done
+}
+later=': inconsistent, unless the job still runs: '
+never=': inconsistent, the traces do not match each other$'
+waits="$(operation 1)$(operation 3)"
+killed=$(ended 2 1 'RuntimeError')
+three "$waits" "$(operation 1)" "$waits"
+expect 1 "^5 records of 3 ranks$later" a_rank_without_an_end_may_yet_enter_it trace check "$tmp/run"
+three "$waits$killed" "$(operation 1)" "$waits$killed"
+expect 1 "^5 records of 3 ranks$never" not_if_those_that_waited_have_ended trace check "$tmp/run"
+three "$waits" "$(operation 1)" "$waits$killed"
+expect 1 "^5 records of 3 ranks$never" nor_if_one_of_them_has trace check "$tmp/run"
+three "$waits" "$(operation 1)" "$(operation 1)$killed"
+expect 1 "^4 records of 3 ranks$never" nor_if_another_one_never_enters_it trace check "$tmp/run"
+rm "$tmp/run/rank-2.zpt"
 both "$(operation 1)$(ended 7 1 '')$(operation 1)\\011"
 expect 0 "^4 records of 2 ranks: $only" an_unknown_way_to_end_is_ignored \
   trace check "$tmp/run"
