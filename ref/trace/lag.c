@@ -127,8 +127,8 @@ static int32_t waiting(judge *j, const gap *a, char *text)
   return n;
 }
 
-/* Whether n late ranks, whose traces end alike, may yet enter the operation of a: no end is known of
- * them, nor of the ranks that wait. `by` has an end if it passed the operation without them, and
+/* Whether n late ranks, whose traces end alike, may yet enter the operation of a: there is no end
+ * of them, nor of the ranks that wait. `by` has an end if it passed the operation without them, and
  * others if their process ended in it, for example because it waited for too long. */
 static int may_continue(const judge *j, const gap *a, const int32_t *late, int32_t n)
 {

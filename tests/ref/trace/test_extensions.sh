@@ -146,9 +146,9 @@ expect 0 '^warning: 2 ranks \(0, 1\) ended with an exit status that is not known
 three() { # three ITEMS ITEMS ITEMS: the traces of a run of three ranks with group 1
   rank=0
   for items; do
+    start="ZPTRACE\\001$(byte $rank)\\003\\001\\001\\001g\\003\\000\\001\\000\\002\\003$phase"
     # shellcheck disable=SC2059
-    printf "ZPTRACE\\001$(byte $rank)\\003\\001\\001\\001g\\003\\000\\001\\000\\002\\003$phase$items" \
-      >"$tmp/run/rank-$rank.zpt"
+    printf "$start$items" >"$tmp/run/rank-$rank.zpt"
     rank=$((rank + 1))
   done
 }

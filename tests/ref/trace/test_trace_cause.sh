@@ -93,8 +93,8 @@ equal of_two_ranks_either_may_be_it "warning: rank 1 may have skipped $op (train
 where rank 0 was at train.py:15 in step 3, and the 5 that follow are shifted likewise. $lines" \
   2 10 skip:1:3 last:1
 equal an_operation_after_the_last_definition_has_its_line "step 3: rank 1 skipped $op $at $next 4 \
-(train.py:15) at its record 1027; 6 equal operations later, ranks 0, 2, 3 are waiting for one more" \
-  4 10 shapes:1024 skip:1:3
+(train.py:15) at its record 1027; 6 equal operations later, ranks 0, 2, 3 are waiting for one more\
+" 4 10 shapes:1024 skip:1:3
 equal after_many_of_them_too "step 2999: rank 1 skipped $op $at $next 3000 (train.py:15) at its \
 record 5047; 1000 equal operations later, ranks 0, 2, 3 are waiting for one more" \
   4 4000 shapes:2048 skip:1:2999
