@@ -5,7 +5,8 @@
 
 #include "flight.h"
 
-enum { SITE = 200, DEPTH = 3, FILE_NAME = 256 };
+enum { SITE = 200, DEPTH = 3, FILE_NAME = 256, WHY = 128 };
+#define LARGEST ((int64_t)1 << 62) /* so that one more and any difference fit into 64 bits */
 
 static void damaged(const zp_flight_file *f, const char *why)
 {
@@ -139,25 +140,36 @@ static int32_t site_of(zp_flight_dump *d, const zp_flight_file *f, const zp_flig
 
 /* ---- Entries --------------------------------------------------------------------------------- */
 
+/* A number of an entry, or `otherwise` if it has none. */
+static int64_t number_of(const zp_flight_file *f, const zp_flight_value *entry, const char *key,
+                         int64_t otherwise)
+{
+  const int64_t n = zp_flight_integer(zp_flight_get(f, entry, key), otherwise);
+  char why[WHY];
+  if (n == otherwise || (n >= 0 && n < LARGEST)) return n;
+  snprintf(why, sizeof why, "an entry has the %s %lld, expected 0 to 2^62 - 1", key, (long long)n);
+  damaged(f, why);
+  return otherwise;
+}
+
 static void read_entry(zp_flight_dump *d, const zp_flight_file *f, const zp_flight_value *from,
                        int32_t index)
 {
   zp_flight_entry *e = &d->entry[d->entries];
   char state[32];
   if (from->kind != ZP_FLIGHT_DICT) damaged(f, "an entry is not a dictionary");
-  *e = (zp_flight_entry){.record = zp_flight_integer(zp_flight_get(f, from, "record_id"), index)};
-  e->ns = zp_flight_integer(zp_flight_get(f, from, "time_created_ns"), 0);
-  e->timeout_ms = (int32_t)zp_flight_integer(zp_flight_get(f, from, "timeout_ms"), -1);
+  *e = (zp_flight_entry){.record = number_of(f, from, "record_id", index)};
+  e->ns = number_of(f, from, "time_created_ns", 0);
+  const int64_t timeout = zp_flight_integer(zp_flight_get(f, from, "timeout_ms"), -1);
+  e->timeout_ms = timeout >= 0 && timeout <= INT32_MAX ? (int32_t)timeout : -1;
   if (zp_flight_get(f, from, "retired")->kind == ZP_FLIGHT_TRUE) e->flags |= ZP_FLIGHT_RETIRED;
   zp_flight_text(zp_flight_get(f, from, "state"), state, sizeof state);
   if (strcmp(state, "completed") == 0) e->flags |= ZP_FLIGHT_COMPLETED | ZP_FLIGHT_STARTED;
   if (strcmp(state, "started") == 0) e->flags |= ZP_FLIGHT_STARTED;
   if (zp_flight_get(f, from, "is_p2p")->kind == ZP_FLIGHT_TRUE) e->flags |= ZP_FLIGHT_P2P;
   zp_flight_operation(f, from, e);
-  e->seq = zp_flight_integer(
-      zp_flight_get(f, from, (e->flags & ZP_FLIGHT_P2P) ? "p2p_seq_id" : "collective_seq_id"), -1);
-  if (e->seq < 0 || e->record < 0 || e->ns < 0)
-    damaged(f, "an entry has no record_id, sequence number or time");
+  e->seq = number_of(f, from, (e->flags & ZP_FLIGHT_P2P) ? "p2p_seq_id" : "collective_seq_id", -1);
+  if (e->seq < 0) damaged(f, "an entry has no sequence number");
   e->group = group_of(d, f, from);
   e->site = site_of(d, f, from);
   d->entries++;

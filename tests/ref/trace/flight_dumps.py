@@ -2,6 +2,7 @@
 
 flight_dumps.py write FOLDER     runs of NCCL's form, which no machine here can record
 flight_dumps.py hostile ZEROPROOF FILE FOLDER   damages of a pickle: the command must never crash
+flight_dumps.py integers ZEROPROOF FOLDER       the largest and smallest integers in each field
 """
 
 import json
@@ -10,6 +11,7 @@ import random
 import struct
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 RUNS = {}
@@ -166,8 +168,63 @@ def hostile(zeroproof, sample, folder):
     check("some_changed_pickles_are_still_read", 0 < accepted < len(changed), accepted)
 
 
+EXTREMES = (-(2**70), -(2**63), -(2**31), -1, 0, 2**31 - 1, 2**31, 2**32, 2**62 - 1, 2**62)
+EXTREMES += (2**63 - 2, 2**63 - 1, 2**63, 2**70)
+# what the reader refuses at 2^62 and more, and the others that it reads
+LIMITED = ("record_id", "time_created_ns", "collective_seq_id", "p2p_seq_id")
+OTHERS = ("timeout_ms", "line", "input_sizes", "output_sizes", "ranks")
+
+
+def with_integer(field, values):
+    """Dumps of two ranks in which a field has these values, one after the other."""
+    made = []
+    for rank in (0, 1):
+        name = ("send 0->1", "recv 1<-0")[rank] if field == "p2p_seq_id" else "all_reduce"
+        entries = [entry(i, i + 1, name) for i in range(len(values))]
+        for e, value in zip(entries, values, strict=True):
+            if field == "line":
+                e["frames"] = [{"name": "f", "filename": "/home/user/a.py", "line": value}]
+            elif field.endswith("sizes"):
+                e[field] = [[value, 2], [value]]
+            elif field != "ranks":
+                e[field] = value
+        made.append(dump(entries))
+        if field == "ranks":
+            made[-1]["pg_config"]["0"]["ranks"] = values
+    return made
+
+
+def integers(zeroproof, folder):
+    wrong, kept = [], []
+    # values next to each other too: the reader compares and subtracts them
+    lists = [[v, v] for v in EXTREMES] + [[a, b] for a, b in pairwise(EXTREMES)]
+    lists.append([2**63 - 2, 2**63 - 1, 2**63 - 1])
+    for field in LIMITED + OTHERS:
+        for values in lists:
+            for rank, made in enumerate(with_integer(field, values)):
+                (folder / f"dump_{rank}").write_bytes(pickle.dumps(made, 2))
+            run = [zeroproof, "trace", "check", folder]
+            for got in (
+                subprocess.run(run, capture_output=True),
+                dumped(zeroproof, folder / "dump_0"),
+            ):
+                text = got.stderr.decode() + got.stdout.decode()
+                if (
+                    got.returncode not in (0, 1, 2)
+                    or "Sanitizer" in text
+                    or "runtime error" in text
+                ):
+                    wrong.append(f"{field} {values}: {got.returncode}, {text[:300]}")
+                if field in LIMITED and max(values) >= 2**62 and got.returncode != 2:
+                    kept.append(f"{field} {values}: {got.returncode}, {text[:300]}")
+    check("extreme_integers_in_any_field_never_overflow", not wrong, wrong[:3])
+    check("numbers_from_2_to_the_62_on_are_refused", not kept, kept[:3])
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "write":
         write(Path(sys.argv[2]))
+    elif sys.argv[1] == "integers":
+        integers(sys.argv[2], Path(sys.argv[3]))
     else:
         hostile(sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]))

@@ -125,4 +125,11 @@ limited python3 -B tests/ref/trace/flight_dumps.py hostile "$zp" $made/clean/ncc
 code=$?
 cat "$tmp/hostile.out"
 [ $code -eq 0 ] && ! grep -q '^not ok' "$tmp/hostile.out" || bad=1
+
+mkdir "$tmp/integers"
+limited python3 -B tests/ref/trace/flight_dumps.py integers "$zp" "$tmp/integers" \
+  >"$tmp/integers.out" 2>&1
+code=$?
+cat "$tmp/integers.out"
+[ $code -eq 0 ] && ! grep -q '^not ok' "$tmp/integers.out" || bad=1
 finish
