@@ -10,6 +10,7 @@
 
 enum { ZP_FLIGHT_BYTES = 1 << 28, ZP_FLIGHT_DEPTH = 64 };
 enum { ZP_FLIGHT_VALUES = 1 << 22, ZP_FLIGHT_ITEMS = 1 << 24 };
+enum { ZP_FLIGHT_STEPS = 1 << 30, ZP_FLIGHT_MEMBERS = 1 << 22 }; /* members: of all groups */
 
 typedef enum zp_flight_kind {
   ZP_FLIGHT_NONE = 0,
@@ -42,7 +43,7 @@ typedef struct zp_flight_file {
   int64_t size;
   void *json; /* of jansson, which owns the texts; or NULL */
   zp_flight_value *at;
-  int32_t n, cap, items, root;
+  int32_t n, cap, items, root, steps, members;
   int32_t *stack, *memo; /* of the pickle reader */
   int32_t stack_n, stack_cap, memo_cap;
 } zp_flight_file;
@@ -60,15 +61,17 @@ void zp_flight_parse(zp_flight_file *f);
 /* Adds a value. Adds `item` to a list or dictionary. */
 int32_t zp_flight_add(zp_flight_file *f, zp_flight_value v);
 void zp_flight_append(zp_flight_file *f, int32_t list, int32_t item);
+/* Counts n steps of reading the values. A small file can use one container in many places, so the
+ * limits of bytes and values do not limit the time. Fails at ZP_FLIGHT_STEPS. */
+void zp_flight_step(zp_flight_file *f, int32_t n);
 /* The value of a key, or a value of kind none. */
-const zp_flight_value *zp_flight_get(const zp_flight_file *f, const zp_flight_value *dict,
+const zp_flight_value *zp_flight_get(zp_flight_file *f, const zp_flight_value *dict,
                                      const char *key);
-const zp_flight_value *zp_flight_item(const zp_flight_file *f, const zp_flight_value *list,
-                                      int32_t i);
+const zp_flight_value *zp_flight_item(zp_flight_file *f, const zp_flight_value *list, int32_t i);
 /* The number, also of a text of digits; `otherwise` for other values. */
 int64_t zp_flight_integer(const zp_flight_value *v, int64_t otherwise);
 /* Copies a text as zp_trace_clean_text does; "" for other values. */
-void zp_flight_text(const zp_flight_value *v, char *text, size_t cap);
+void zp_flight_text(zp_flight_file *f, const zp_flight_value *v, char *text, size_t cap);
 
 /* ---- Dumps ----------------------------------------------------------------------------------- */
 
@@ -101,10 +104,10 @@ typedef struct zp_flight_dump {
 } zp_flight_dump;
 
 /* Reads the entries of a file. The caller always frees *d. */
-void zp_flight_extract(zp_flight_dump *d, const zp_flight_file *f);
+void zp_flight_extract(zp_flight_dump *d, zp_flight_file *f);
 void zp_flight_dump_free(zp_flight_dump *d);
 /* flight_op.c: op, root, count and dtype of an entry: e->flags is set. */
-void zp_flight_operation(const zp_flight_file *f, const zp_flight_value *from, zp_flight_entry *e);
+void zp_flight_operation(zp_flight_file *f, const zp_flight_value *from, zp_flight_entry *e);
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 

@@ -8,7 +8,7 @@
 enum { SITE = 200, DEPTH = 3, FILE_NAME = 256, WHY = 128 };
 #define LARGEST ((int64_t)1 << 62) /* so that one more and any difference fit into 64 bits */
 
-static void damaged(const zp_flight_file *f, const char *why)
+static void damaged(zp_flight_file *f, const char *why)
 {
   zp_trace_fail(f->failure, ZP_E_REFUSED, "%s: %s: not a Flight Recorder dump.", f->name, why);
 }
@@ -29,10 +29,11 @@ static int64_t next_rank(const char *text, int32_t n, int32_t *at)
   return *at > first ? rank : -2;
 }
 
-static void add_rank(const zp_flight_file *f, zp_flight_group *g, int64_t rank, int32_t *cap)
+static void add_rank(zp_flight_file *f, zp_flight_group *g, int64_t rank, int32_t *cap)
 {
   if (rank < 0 || rank >= ZP_TRACE_WORLD || g->members == ZP_TRACE_WORLD)
     damaged(f, "pg_config: the ranks of a group are not ranks of a run");
+  if (f->members++ == ZP_FLIGHT_MEMBERS) damaged(f, "its groups have more than 2^22 members");
   if (g->members == *cap) {
     const int32_t larger = *cap ? 2 * *cap : 8;
     g->member =
@@ -43,7 +44,7 @@ static void add_rank(const zp_flight_file *f, zp_flight_group *g, int64_t rank, 
 }
 
 /* The members that pg_config lists: a list, or a text of one. gloo lists none. */
-static void read_members(const zp_flight_file *f, zp_flight_group *g)
+static void read_members(zp_flight_file *f, zp_flight_group *g)
 {
   const zp_flight_value *config = zp_flight_get(f, &f->at[f->root], "pg_config"),
                         *ranks = zp_flight_get(f, zp_flight_get(f, config, g->name), "ranks");
@@ -53,19 +54,21 @@ static void read_members(const zp_flight_file *f, zp_flight_group *g)
       add_rank(f, g, zp_flight_integer(zp_flight_item(f, ranks, i), -1), &cap);
   } else if (ranks->kind == ZP_FLIGHT_TEXT) {
     int32_t at = 0;
+    zp_flight_step(f, ranks->n);
     for (int64_t rank; (rank = next_rank(ranks->text, ranks->n, &at)) != -1;)
       add_rank(f, g, rank, &cap);
   }
 }
 
 /* process_group is (name, description). */
-static int32_t group_of(zp_flight_dump *d, const zp_flight_file *f, const zp_flight_value *entry)
+static int32_t group_of(zp_flight_dump *d, zp_flight_file *f, const zp_flight_value *entry)
 {
   const zp_flight_value *pair = zp_flight_get(f, entry, "process_group");
   char name[ZP_TRACE_NAME];
-  zp_flight_text(zp_flight_item(f, pair, 0), name, sizeof name);
+  zp_flight_text(f, zp_flight_item(f, pair, 0), name, sizeof name);
   if (zp_flight_item(f, pair, 0)->kind != ZP_FLIGHT_TEXT)
     damaged(f, "an entry has no process_group");
+  zp_flight_step(f, d->groups);
   for (int32_t i = d->groups; i-- > 0;)
     if (strcmp(d->group[i].name, name) == 0) return i;
   if (d->groups == ZP_FLIGHT_GROUPS) damaged(f, "it has too many groups");
@@ -78,7 +81,7 @@ static int32_t group_of(zp_flight_dump *d, const zp_flight_file *f, const zp_fli
   zp_flight_group *g = &d->group[d->groups++];
   *g = (zp_flight_group){.common = -1};
   memcpy(g->name, name, sizeof name);
-  zp_flight_text(zp_flight_item(f, pair, 1), g->label, sizeof g->label);
+  zp_flight_text(f, zp_flight_item(f, pair, 1), g->label, sizeof g->label);
   if (strcmp(g->label, "undefined") == 0) g->label[0] = 0;
   read_members(f, g);
   return d->groups - 1;
@@ -99,7 +102,7 @@ static int is_library(const char *file)
 }
 
 /* The innermost lines outside of PyTorch. Returns the number of the site, or -1. */
-static int32_t site_of(zp_flight_dump *d, const zp_flight_file *f, const zp_flight_value *entry)
+static int32_t site_of(zp_flight_dump *d, zp_flight_file *f, const zp_flight_value *entry)
 {
   const zp_flight_value *frames = zp_flight_get(f, entry, "frames");
   char text[SITE] = "", file[FILE_NAME];
@@ -108,7 +111,7 @@ static int32_t site_of(zp_flight_dump *d, const zp_flight_file *f, const zp_flig
   if (frames->kind != ZP_FLIGHT_LIST) return -1;
   for (int32_t i = 0; i < frames->n && depth < DEPTH; i++) {
     const zp_flight_value *frame = zp_flight_item(f, frames, i);
-    zp_flight_text(zp_flight_get(f, frame, "filename"), file, sizeof file);
+    zp_flight_text(f, zp_flight_get(f, frame, "filename"), file, sizeof file);
     if (is_library(file)) continue;
     const char *packages = strstr(file, "-packages/"), *slash = strrchr(file, '/');
     const int k = snprintf(text + n, sizeof text - n, "%s%s:%lld", depth ? ";" : "",
@@ -124,6 +127,7 @@ static int32_t site_of(zp_flight_dump *d, const zp_flight_file *f, const zp_flig
     depth++;
   }
   if (n == 0) return -1;
+  zp_flight_step(f, d->sites);
   for (int32_t i = d->sites; i-- > 0;)
     if (strcmp(d->site[i], text) == 0) return i;
   if (d->sites == ZP_FLIGHT_SITES) return -1;
@@ -141,7 +145,7 @@ static int32_t site_of(zp_flight_dump *d, const zp_flight_file *f, const zp_flig
 /* ---- Entries --------------------------------------------------------------------------------- */
 
 /* A number of an entry, or `otherwise` if it has none. */
-static int64_t number_of(const zp_flight_file *f, const zp_flight_value *entry, const char *key,
+static int64_t number_of(zp_flight_file *f, const zp_flight_value *entry, const char *key,
                          int64_t otherwise)
 {
   const int64_t n = zp_flight_integer(zp_flight_get(f, entry, key), otherwise);
@@ -152,7 +156,7 @@ static int64_t number_of(const zp_flight_file *f, const zp_flight_value *entry, 
   return otherwise;
 }
 
-static void read_entry(zp_flight_dump *d, const zp_flight_file *f, const zp_flight_value *from,
+static void read_entry(zp_flight_dump *d, zp_flight_file *f, const zp_flight_value *from,
                        int32_t index)
 {
   zp_flight_entry *e = &d->entry[d->entries];
@@ -163,7 +167,7 @@ static void read_entry(zp_flight_dump *d, const zp_flight_file *f, const zp_flig
   const int64_t timeout = zp_flight_integer(zp_flight_get(f, from, "timeout_ms"), -1);
   e->timeout_ms = timeout >= 0 && timeout <= INT32_MAX ? (int32_t)timeout : -1;
   if (zp_flight_get(f, from, "retired")->kind == ZP_FLIGHT_TRUE) e->flags |= ZP_FLIGHT_RETIRED;
-  zp_flight_text(zp_flight_get(f, from, "state"), state, sizeof state);
+  zp_flight_text(f, zp_flight_get(f, from, "state"), state, sizeof state);
   if (strcmp(state, "completed") == 0) e->flags |= ZP_FLIGHT_COMPLETED | ZP_FLIGHT_STARTED;
   if (strcmp(state, "started") == 0) e->flags |= ZP_FLIGHT_STARTED;
   if (zp_flight_get(f, from, "is_p2p")->kind == ZP_FLIGHT_TRUE) e->flags |= ZP_FLIGHT_P2P;
@@ -198,7 +202,7 @@ static void note_numbers(zp_flight_dump *d)
   }
 }
 
-void zp_flight_extract(zp_flight_dump *d, const zp_flight_file *f)
+void zp_flight_extract(zp_flight_dump *d, zp_flight_file *f)
 {
   const zp_flight_value *root = &f->at[f->root];
   if (root->kind != ZP_FLIGHT_DICT) damaged(f, "it is not a dictionary");

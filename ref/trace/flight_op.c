@@ -52,7 +52,7 @@ static const char *const scalars[ZP_TRACE_DTYPES] = {
     "Float8_e5m2", "Bool", "Short", "UInt16", "ComplexFloat", "ComplexDouble"};
 
 /* The elements of all tensors of a list of shapes. -1: unknown. */
-static int64_t elements(const zp_flight_file *f, const zp_flight_value *shapes)
+static int64_t elements(zp_flight_file *f, const zp_flight_value *shapes)
 {
   int64_t all = 0;
   if (shapes->kind != ZP_FLIGHT_LIST || shapes->n == 0) return -1;
@@ -71,10 +71,10 @@ static int64_t elements(const zp_flight_file *f, const zp_flight_value *shapes)
   return all;
 }
 
-static uint8_t scalar(const zp_flight_file *f, const zp_flight_value *types)
+static uint8_t scalar(zp_flight_file *f, const zp_flight_value *types)
 {
   char name[NAME];
-  zp_flight_text(zp_flight_item(f, types, 0), name, sizeof name);
+  zp_flight_text(f, zp_flight_item(f, types, 0), name, sizeof name);
   for (int i = 1; i < ZP_TRACE_DTYPES; i++)
     if (strcmp(name, scalars[i]) == 0) return (uint8_t)i;
   return 0;
@@ -90,10 +90,10 @@ static int32_t peer(const char *text)
   return n < ZP_TRACE_WORLD ? (int32_t)n : -1;
 }
 
-void zp_flight_operation(const zp_flight_file *f, const zp_flight_value *from, zp_flight_entry *e)
+void zp_flight_operation(zp_flight_file *f, const zp_flight_value *from, zp_flight_entry *e)
 {
   char text[NAME];
-  zp_flight_text(zp_flight_get(f, from, "profiling_name"), text, sizeof text);
+  zp_flight_text(f, zp_flight_get(f, from, "profiling_name"), text, sizeof text);
   const char *colon = strchr(text, ':'), *name = colon != NULL ? colon + 1 : text;
   const size_t n = strcspn(name, " ");
   const zp_flight_value *in = zp_flight_get(f, from, "input_sizes"),

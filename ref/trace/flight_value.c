@@ -37,17 +37,28 @@ void zp_flight_append(zp_flight_file *f, int32_t list, int32_t item)
   if (depth > v->depth) v->depth = (uint8_t)depth;
 }
 
-const zp_flight_value *zp_flight_item(const zp_flight_file *f, const zp_flight_value *list,
-                                      int32_t i)
+void zp_flight_step(zp_flight_file *f, int32_t n)
 {
+  if (n > ZP_FLIGHT_STEPS - f->steps)
+    zp_trace_fail(f->failure, ZP_E_REFUSED,
+                  "%s: reading its entries takes more than %d steps (keys, items and letters): its "
+                  "lists and dictionaries are used too many times.",
+                  f->name, (int)ZP_FLIGHT_STEPS);
+  f->steps += n;
+}
+
+const zp_flight_value *zp_flight_item(zp_flight_file *f, const zp_flight_value *list, int32_t i)
+{
+  zp_flight_step(f, 1);
   if (list->kind != ZP_FLIGHT_LIST || i < 0 || i >= list->n) return &f->at[ZP_FLIGHT_NONE];
   return &f->at[list->item[i]];
 }
 
-const zp_flight_value *zp_flight_get(const zp_flight_file *f, const zp_flight_value *dict,
+const zp_flight_value *zp_flight_get(zp_flight_file *f, const zp_flight_value *dict,
                                      const char *key)
 {
   const size_t n = strlen(key);
+  zp_flight_step(f, 1 + (dict->kind == ZP_FLIGHT_DICT ? dict->n / 2 : 0));
   if (dict->kind != ZP_FLIGHT_DICT) return &f->at[ZP_FLIGHT_NONE];
   for (int32_t i = dict->n - 2; i >= 0; i -= 2) { /* the last one of equal keys counts */
     const zp_flight_value *k = &f->at[dict->item[i]];
@@ -69,8 +80,10 @@ int64_t zp_flight_integer(const zp_flight_value *v, int64_t otherwise)
   return n;
 }
 
-void zp_flight_text(const zp_flight_value *v, char *text, size_t cap)
+void zp_flight_text(zp_flight_file *f, const zp_flight_value *v, char *text, size_t cap)
 {
-  if (v->kind == ZP_FLIGHT_TEXT) zp_trace_clean_text((const uint8_t *)v->text, v->n, text, cap);
-  else text[0] = 0;
+  text[0] = 0;
+  if (v->kind != ZP_FLIGHT_TEXT) return;
+  zp_flight_step(f, v->n < (int32_t)cap ? v->n : (int32_t)cap);
+  zp_trace_clean_text((const uint8_t *)v->text, v->n, text, cap);
 }

@@ -3,11 +3,13 @@
 flight_dumps.py write FOLDER     runs of NCCL's form, which no machine here can record
 flight_dumps.py hostile ZEROPROOF FILE FOLDER   damages of a pickle: the command must never crash
 flight_dumps.py integers ZEROPROOF FOLDER       the largest and smallest integers in each field
+flight_dumps.py amplified ZEROPROOF FOLDER      small pickles whose values are used many times
 """
 
 import json
 import pickle
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -134,8 +136,6 @@ def check(name, good, why=""):
 
 
 def hostile(zeroproof, sample, folder):
-    import re
-
     wrong = []
     for name, (data, message) in pickles().items():
         (folder / name).write_bytes(data)
@@ -166,6 +166,33 @@ def hostile(zeroproof, sample, folder):
             wrong.append(f"{i}: exit code 2 without a message")
     check("changed_bytes_of_a_pickle_never_crash", not wrong, wrong[:3])
     check("some_changed_pickles_are_still_read", 0 < accepted < len(changed), accepted)
+
+
+def shared():
+    """Small pickles with much work: a container that is used in 100,000 places. With the message."""
+    many = 100_000
+    frame = {"name": "g", "filename": "/home/user/torch/distributed/x.py", "line": 1}
+    keys = {f"key {i}": None for i in range(many)}
+    in_groups = [entry(0, 1, group=str(i)) for i in range(64)]
+    members = dump(in_groups)
+    ranks = list(range(2**17))
+    members["pg_config"] = {str(i): {"ranks": ranks} for i in range(64)}
+    return {
+        "frames": (dump([entry(0, 1, frames=[frame] * many)] * many), "more than 1073741824 steps"),
+        "keys": (dump([{**entry(0, 1), **keys}] * many), "more than 1073741824 steps"),
+        "members": (members, "more than 2.22 members"),
+    }
+
+
+def amplified(zeroproof, folder):
+    wrong = []
+    for name, (made, message) in shared().items():
+        (folder / name).write_bytes(pickle.dumps(made, 2))
+        got = dumped(zeroproof, folder / name)
+        text = got.stderr.decode()
+        if got.returncode != 2 or not re.search(message, text) or "Sanitizer" in text:
+            wrong.append(f"{name}: {got.returncode}, {text[:200]}")
+    check("a_container_in_many_places_is_refused_in_time", not wrong, wrong)
 
 
 EXTREMES = (-(2**70), -(2**63), -(2**31), -1, 0, 2**31 - 1, 2**31, 2**32, 2**62 - 1, 2**62)
@@ -224,7 +251,7 @@ def integers(zeroproof, folder):
 if __name__ == "__main__":
     if sys.argv[1] == "write":
         write(Path(sys.argv[2]))
-    elif sys.argv[1] == "integers":
-        integers(sys.argv[2], Path(sys.argv[3]))
+    elif sys.argv[1] in ("integers", "amplified"):
+        globals()[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))
     else:
         hostile(sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]))

@@ -32,7 +32,7 @@ json a_lost_prefix_is_no_error '.good and .records == 16 and
   trace check $made/lost --json
 
 # A rank that has lost its prefix can still be the one that is missing.
-mkdir "$tmp/late" "$tmp/runs" "$tmp/hostile"
+mkdir "$tmp/late" "$tmp/runs"
 cp $made/lost/nccl_trace_rank_* "$tmp/late/" && cp $made/hang/nccl_trace_rank_1 "$tmp/late/"
 expect 1 '^rank 1 ' a_rank_before_the_common_numbers_is_missing trace check "$tmp/late"
 
@@ -120,16 +120,17 @@ expect 2 'is a file, and watch reads the folder' so_is_one_to_be_watched trace w
 [ ! -s "$tmp/err" ] && [ "$(wc -l <"$tmp/out")" = 1 ]
 verdict $? a_closed_pipe_is_no_error "$(cat "$tmp/err")"
 
-limited python3 -B tests/ref/trace/flight_dumps.py hostile "$zp" $made/clean/nccl_trace_rank_0 \
-  "$tmp/hostile" >"$tmp/hostile.out" 2>&1
-code=$?
-cat "$tmp/hostile.out"
-[ $code -eq 0 ] && ! grep -q '^not ok' "$tmp/hostile.out" || bad=1
-
-mkdir "$tmp/integers"
-limited python3 -B tests/ref/trace/flight_dumps.py integers "$zp" "$tmp/integers" \
-  >"$tmp/integers.out" 2>&1
-code=$?
-cat "$tmp/integers.out"
-[ $code -eq 0 ] && ! grep -q '^not ok' "$tmp/integers.out" || bad=1
+made_by() { # made_by MODE ARGS...: checks of flight_dumps.py
+  mode=$1
+  shift
+  mkdir -p "$tmp/$mode"
+  limited python3 -B tests/ref/trace/flight_dumps.py "$mode" "$zp" "$@" "$tmp/$mode" \
+    >"$tmp/$mode.out" 2>&1
+  code=$?
+  cat "$tmp/$mode.out"
+  [ $code -eq 0 ] && ! grep -q '^not ok' "$tmp/$mode.out" || bad=1
+}
+made_by hostile $made/clean/nccl_trace_rank_0
+made_by integers
+made_by amplified
 finish
