@@ -123,6 +123,7 @@ def pickles():
         "not_a_dump": (b"\x80\x02]q\x00.", "not a dictionary"),
         "json": (b'{"entries": [', "nor valid JSON"),
         "json_entry": (b'{"entries": [1]}', "entry is not a dictionary"),
+        "json_values": (b'{"entries": [' + b"0," * 2**22 + b"0]}", "more than 4194304 values"),
         "json_deep": (b'{"entries": ' + b"[" * 70 + b"]" * 70 + b"}", "nested more than 64"),
     }
 

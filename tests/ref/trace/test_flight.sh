@@ -132,5 +132,16 @@ made_by() { # made_by MODE ARGS...: checks of flight_dumps.py
 }
 made_by hostile $made/clean/nccl_trace_rank_0
 made_by integers
+# the limits of JSON hold before its values are built: the list would need more than 700 MB
+python3 -c 'print("{\"entries\": [" + "0, " * 2**24 + "0]}")' >"$tmp/long.json"
+python3 -c 'print("{\"entries\": [\"" + "[{0, " * 2**22 + "\"]}")' >"$tmp/text.json"
+# shellcheck disable=SC3045 # dash has ulimit -v
+(
+  [ "${SAN:-0}" = 1 ] || ulimit -v 300000 # KiB; a sanitizer reserves more
+  expect 2 'long.json: it has more than 4194304 values' many_values_of_json_take_no_memory \
+    trace dump "$tmp/long.json"
+  exit $bad
+) || bad=1
+expect 2 'an entry is not a dictionary' a_text_of_json_is_one_value trace dump "$tmp/text.json"
 made_by amplified
 finish
