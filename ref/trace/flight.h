@@ -120,6 +120,7 @@ typedef struct zp_flight_note {
 typedef struct zp_flight_common { /* a group of the run */
   char key[ZP_TRACE_NAME], label[ZP_TRACE_NAME];
   int32_t *member, members, members_cap, listed;
+  int32_t reordered;        /* the dumps list its members in different orders */
   int64_t start, end, done; /* the first and last sequence number that is judged; the last one that
                                a member has seen complete on all members */
   int32_t next;             /* with the same hash; -1 */

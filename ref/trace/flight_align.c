@@ -48,25 +48,30 @@ static void add_member(zp_flight *f, zp_flight_common *c, int32_t rank)
   c->member[c->members++] = rank;
 }
 
-/* The key of a group: PyTorch's name, and a hash of the members, since groups of one split may have
- * one name. */
-static void key_of(const zp_flight_group *g, char key[ZP_TRACE_NAME])
+static int by_rank(const void *a, const void *b)
 {
-  if (g->members == 0) memcpy(key, g->name, ZP_TRACE_NAME);
-  else
-    snprintf(key, ZP_TRACE_NAME, "%.200s/%016" PRIx64, g->name,
-             (uint64_t)XXH3_64bits(g->member, (size_t)g->members * sizeof *g->member));
+  return *(const int32_t *)a < *(const int32_t *)b ? -1 : *(const int32_t *)a > *(const int32_t *)b;
 }
 
-static int32_t find_group(zp_flight *f, const zp_flight_group *g)
+/* The key of a group: PyTorch's name, and a hash of the set of its members, since groups of one
+ * split may have one name. Dumps may list the members in different orders. */
+static void key_of(zp_flight *f, const zp_flight_group *g, char key[ZP_TRACE_NAME])
 {
-  char key[ZP_TRACE_NAME];
-  key_of(g, key);
-  const uint64_t slot = XXH3_64bits(key, strlen(key)) & (TABLE - 1);
-  if (f->table == NULL)
-    f->table = zp_trace_grow(f->failure, NULL, 0, TABLE, sizeof *f->table); /* 0: none */
-  for (int32_t i = f->table[slot] - 1; i >= 0; i = f->group[i].next)
-    if (strcmp(f->group[i].key, key) == 0) return i;
+  if (g->members == 0) {
+    memcpy(key, g->name, ZP_TRACE_NAME);
+    return;
+  }
+  const size_t n = (size_t)g->members;
+  int32_t *set = zp_trace_grow(f->failure, NULL, 0, n, sizeof *set);
+  memcpy(set, g->member, n * sizeof *set);
+  qsort(set, n, sizeof *set, by_rank);
+  snprintf(key, ZP_TRACE_NAME, "%.200s/%016" PRIx64, g->name,
+           (uint64_t)XXH3_64bits(set, n * sizeof *set));
+  free(set);
+}
+
+static void add_group(zp_flight *f, const zp_flight_group *g, const char *key, uint64_t slot)
+{
   if (f->groups == f->groups_cap) {
     const int32_t cap = f->groups_cap ? 2 * f->groups_cap : 8;
     f->group =
@@ -74,32 +79,76 @@ static int32_t find_group(zp_flight *f, const zp_flight_group *g)
     f->groups_cap = cap;
   }
   zp_flight_common *c = &f->group[f->groups++];
-  memcpy(c->key, key, sizeof c->key);
+  memcpy(c->key, key, ZP_TRACE_NAME);
   memcpy(c->label, g->label, sizeof c->label);
   c->end = INT64_MAX;
   c->next = f->table[slot] - 1;
   f->table[slot] = f->groups;
   for (int32_t i = 0; i < g->members; i++) add_member(f, c, g->member[i]);
   c->listed = g->members > 0;
+}
+
+static int32_t find_group(zp_flight *f, const zp_flight_group *g)
+{
+  char key[ZP_TRACE_NAME];
+  key_of(f, g, key);
+  const uint64_t slot = XXH3_64bits(key, strlen(key)) & (TABLE - 1);
+  if (f->table == NULL)
+    f->table = zp_trace_grow(f->failure, NULL, 0, TABLE, sizeof *f->table); /* 0: none */
+  for (int32_t i = f->table[slot] - 1; i >= 0; i = f->group[i].next) {
+    zp_flight_common *c = &f->group[i];
+    if (strcmp(c->key, key) != 0) continue;
+    if (g->members > 0 && memcmp(c->member, g->member, (size_t)g->members * sizeof *c->member) != 0)
+      c->reordered = 1;
+    return i;
+  }
+  add_group(f, g, key, slot);
   return f->groups - 1;
+}
+
+/* The only group of that name that other dumps list and that has this rank, or -1. */
+static int32_t find_listed(const zp_flight *f, int32_t listed, const zp_flight_group *g, int32_t r)
+{
+  const size_t n = strnlen(g->name, 200);
+  int32_t found = -1;
+  for (int32_t i = 0; i < listed; i++) {
+    const zp_flight_common *c = &f->group[i];
+    int has = 0;
+    if (strncmp(c->key, g->name, n) != 0 || c->key[n] != '/' || strlen(c->key) != n + 17) continue;
+    for (int32_t k = 0; k < c->members && !has; k++) has = c->member[k] == r;
+    if (has && found >= 0) return -1;
+    if (has) found = i;
+  }
+  return found;
 }
 
 /* The default group has all ranks. The members of another group that no dump lists are the ranks
  * with operations in it. */
+static void find_unlisted(zp_flight *f, zp_flight_group *g, int32_t r, int32_t listed)
+{
+  g->common = find_listed(f, listed, g, r);
+  if (g->common >= 0) return;
+  g->common = find_group(f, g);
+  zp_flight_common *c = &f->group[g->common];
+  if (!c->listed && strcmp(c->label, "default_pg") == 0) {
+    for (int32_t k = 0; k < f->world; k++) add_member(f, c, k);
+    c->listed = 1;
+  } else if (!c->listed && (c->members == 0 || c->member[c->members - 1] != r)) {
+    add_member(f, c, r);
+  }
+}
+
+/* Dumps without a list join the groups that others list, so those come first. */
 static void find_groups(zp_flight *f)
 {
   for (int32_t r = 0; r < f->world; r++)
-    for (int32_t i = 0; i < f->dump[r].groups; i++) {
-      zp_flight_group *g = &f->dump[r].group[i];
-      g->common = find_group(f, g);
-      zp_flight_common *c = &f->group[g->common];
-      if (!c->listed && strcmp(c->label, "default_pg") == 0) {
-        for (int32_t k = 0; k < f->world; k++) add_member(f, c, k);
-        c->listed = 1;
-      } else if (!c->listed && (c->members == 0 || c->member[c->members - 1] != r)) {
-        add_member(f, c, r);
-      }
-    }
+    for (int32_t i = 0; i < f->dump[r].groups; i++)
+      if (f->dump[r].group[i].members > 0)
+        f->dump[r].group[i].common = find_group(f, &f->dump[r].group[i]);
+  const int32_t listed = f->groups;
+  for (int32_t r = 0; r < f->world; r++)
+    for (int32_t i = 0; i < f->dump[r].groups; i++)
+      if (f->dump[r].group[i].members == 0) find_unlisted(f, &f->dump[r].group[i], r, listed);
 }
 
 /* The dump's own entry of a group of the run, or NULL. */

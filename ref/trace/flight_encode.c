@@ -108,7 +108,7 @@ static int32_t peer_of(const zp_flight *f, int32_t rank, const zp_flight_entry *
 {
   const int32_t common = f->dump[rank].group[e->group].common;
   const zp_flight_common *c = &f->group[common];
-  if (!c->listed || e->root < 0 || e->root >= c->members) return -1;
+  if (!c->listed || c->reordered || e->root < 0 || e->root >= c->members) return -1;
   return has_all_p2p(f, rank, common) && has_all_p2p(f, c->member[e->root], common) ? e->root : -1;
 }
 

@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 
 RUNS = {}
+PAIR = ((0, "send"), (1, "recv"))
 
 
 def entry(record, seq, name="all_reduce", group="0", **other):
@@ -83,6 +84,16 @@ run(
 run("all_lost", [entry(0, 1), entry(1, 2)], [entry(9, 1, group="1")])
 run("gap", [entry(0, 1), entry(1, 2), entry(2, 3)], [entry(0, 1), entry(2, 3)])
 run("other_op", [entry(0, 1), entry(1, 2, "new_thing")], [entry(0, 1)])
+# rank 1 lists the members in another order, or not at all; rank 2 lists none
+run("order", *[[entry(0, 1), entry(1, 1, f"{name} {r}->{1 - r}")] for r, name in PAIR])
+RUNS["order"][1]["pg_config"]["0"]["ranks"] = "[1, 0]"
+run("half_listed", *[[entry(0, 1), entry(1, 2), entry(2, 1, group="7")] for r in range(3)])
+for made in RUNS["half_listed"]:
+    made["pg_config"]["7"] = {"ranks": [0, 1, 2]}
+RUNS["half_listed"][1]["pg_config"] = {"7": {"ranks": [2, 0, 1]}}
+RUNS["half_listed"][2]["pg_config"] = {}
+run("half_missing", [entry(0, 1), entry(1, 2)], [entry(0, 1)])
+RUNS["half_missing"][1]["pg_config"] = {}
 RUNS["no_dump"] = [dump([entry(0, 1)], 3), dump([entry(0, 1)], 3)]
 RUNS["empty"] = [dump([]), dump([])]
 
@@ -91,7 +102,7 @@ def write(folder):
     for name, ranks in RUNS.items():
         (folder / name).mkdir()
         for rank, made in enumerate(ranks):
-            protocol = rank * 2 + 2  # with and without frames and MEMOIZE
+            protocol = (2, 4)[rank % 2]  # with and without frames and MEMOIZE
             (folder / name / f"nccl_trace_rank_{rank}").write_bytes(pickle.dumps(made, protocol))
 
 

@@ -52,6 +52,14 @@ expect 0 'before sequence number 3 are unknown' a_gap_in_the_numbers_is_unknown 
   trace check "$tmp/runs/gap"
 expect 0 '^warning: 1 entries are not judged: their operation is not known' \
   an_unknown_operation_is_reported trace check "$tmp/runs/other_op"
+expect 0 '^4 records of 2 ranks: consistent .order' members_in_another_order_are_one_group \
+  trace check "$tmp/runs/order"
+expect 0 '^warning: 2 records are not judged' peers_in_an_unknown_order_are_not_judged \
+  trace check "$tmp/runs/order"
+expect 0 '^9 records of 3 ranks: consistent .order' a_dump_without_members_joins_the_listed_group \
+  trace check "$tmp/runs/half_listed"
+expect 1 "rank 1 ${stopped}rank 0 waits for it in .*\(train.py:12\)" \
+  a_rank_without_members_can_be_missing trace check "$tmp/runs/half_missing"
 expect 1 'rank 2 has no dump' a_rank_without_a_dump_is_named trace check "$tmp/runs/no_dump"
 expect 1 'recorded no operation' empty_dumps_are_no_good_run trace check "$tmp/runs/empty"
 
