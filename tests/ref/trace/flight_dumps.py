@@ -181,7 +181,7 @@ def hostile(zeroproof, sample, folder):
 
 
 def shared():
-    """Small pickles with much work: a container that is used in 100,000 places. With the message."""
+    """Small pickles that use a container in 100,000 places, with the message."""
     many = 100_000
     frame = {"name": "g", "filename": "/home/user/torch/distributed/x.py", "line": 1}
     keys = {f"key {i}": None for i in range(many)}
