@@ -127,16 +127,100 @@ static void run_command(const char *command, const char *sentence, const char *d
             WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-/* How many ranks have ended without an end mark, and the first of them. */
-static int32_t count_unmarked(const zp_watch *w, int32_t *first)
+/* Whether the process that wrote a trace has ended, and the trace does not say how. */
+static int is_gone(const zp_watched *k)
 {
-  int32_t n = 0;
-  for (int32_t r = w->world; r-- > 0;) {
-    if (!w->rank[r].opened || w->rank[r].reader.state != ZP_TRACE_READING) continue;
-    *first = r;
+  return k->opened && k->reader.state == ZP_TRACE_READING && k->writer == ZP_WRITER_ENDED;
+}
+
+/* "rank 1's process has ended without an end mark (step 2, 3 records)". Returns the number of such
+ * ranks. */
+static int32_t name_gone(const zp_watch *w, char *text, size_t cap)
+{
+  enum { NAMED = 8 };
+  char ranks[NAMED * 16] = "", step[40] = "";
+  int32_t n = 0, last = -1;
+  for (int32_t r = 0; r < w->world; r++) {
+    if (!is_gone(&w->rank[r])) continue;
+    const size_t at = strlen(ranks);
+    if (n < NAMED) snprintf(ranks + at, sizeof ranks - at, "%s%d", n > 0 ? ", " : "", (int)r);
+    last = r;
     n++;
   }
+  if (n > 1)
+    snprintf(text, cap, "the processes of %d ranks (%s%s) have ended without end marks", (int)n,
+             ranks, n > NAMED ? ", ..." : "");
+  if (n != 1) return n;
+  const zp_watched *k = &w->rank[last];
+  if (k->step >= 0) snprintf(step, sizeof step, "step %" PRId64 ", ", k->step);
+  snprintf(text, cap, "rank %d's process has ended without an end mark (%s%" PRId64 " record%s)",
+           (int)last, step, k->reader.records, k->reader.records == 1 ? "" : "s");
   return n;
+}
+
+/* Whether the traces of the ranks that deviate stop because their processes have ended. If all
+ * processes have ended, the first of them is not known. */
+static int is_cause(const zp_watch *w, const zp_trace_cause *c, int32_t gone)
+{
+  if (gone == w->world || (strcmp(c->kind, "hang") != 0 && strcmp(c->kind, "truncated") != 0))
+    return 0;
+  for (int32_t i = 0; i < c->n_ranks; i++)
+    if (c->ranks[i] >= w->world || !is_gone(&w->rank[c->ranks[i]])) return 0;
+  return c->n_ranks > 0;
+}
+
+/* The exit of a rank is a warning if no rank waits for it. */
+static const zp_trace_finding *exit_in(const zp_trace_verdict *v)
+{
+  for (int32_t i = 0; i < v->findings; i++)
+    if (strcmp(v->finding[i].kind, "exit") == 0) return &v->finding[i];
+  return NULL;
+}
+
+/* One sentence: why the job has failed or stands still. */
+static void explain(const zp_watch *w, const zp_trace_verdict *v, const zp_error *err, char *text)
+{
+  char ended[256] = "";
+  const int32_t gone = name_gone(w, ended, sizeof ended);
+  const zp_trace_cause *c = v->causes > 0 ? &v->cause[0] : NULL;
+  const zp_trace_finding *left = exit_in(v);
+  if (gone > 0 && c != NULL && is_cause(w, c, gone)) {
+    const char *waiting = strstr(c->text, "; ");
+    snprintf(text, SENTENCE, "%s%.2000s", ended, waiting ? waiting : "");
+    return;
+  }
+  if (c != NULL) zp_trace_sentence(c, text, SENTENCE - sizeof ended);
+  else if (err->status != 0) snprintf(text, SENTENCE, "%.2000s", err->text);
+  else if (gone > 0 && left == NULL) {
+    snprintf(text, SENTENCE, "%s: killed, or not closed", ended);
+    return;
+  } else if (left != NULL) snprintf(text, SENTENCE, "%.2000s", left->text);
+  else if (v->findings > 0) snprintf(text, SENTENCE, "%.2000s", v->finding[0].text);
+  else snprintf(text, SENTENCE, "the traces are consistent so far");
+  if (gone > 0) snprintf(text + strlen(text), SENTENCE - strlen(text), "; %s", ended);
+}
+
+/* Judges the run. Returns whether it is good; else why not, in text. ended: all ranks have. */
+static int judge(const zp_watch *w, const zp_trace_attempt *of, int ended, char *text, int *more)
+{
+  zp_trace_verdict v = {0};
+  zp_error err = {0};
+  const int judged = zp_trace_judge(of->dir, &v, &err) == 0;
+  const int good = judged && ended && v.errors == 0 && w->failed == 0;
+  if (good)
+    printf("all %d ranks completed: %" PRId64 " records, consistent\n", (int)w->world, w->records);
+  else explain(w, &v, &err, text);
+  *more = v.causes > 0 || v.findings > 0;
+  zp_trace_verdict_free(&v);
+  return good;
+}
+
+static int alarm_of(const zp_watch_options *o, const char *dir, const char *sentence, int more)
+{
+  printf("alarm: %s\n", sentence);
+  if (more) printf("zeroproof trace check %s prints the rest.\n", dir);
+  if (o->command) run_command(o->command, sentence, dir);
+  return ZP_EXIT_VERDICT;
 }
 
 /* Judges the run. Returns the exit code. stalled: for how many seconds no trace has grown, or
@@ -144,33 +228,11 @@ static int32_t count_unmarked(const zp_watch *w, int32_t *first)
 static int conclude(const zp_watch_options *o, const zp_watch *w, const zp_trace_attempt *of,
                     double stalled)
 {
-  zp_trace_verdict v = {0};
-  zp_error err = {0};
-  char text[SENTENCE], sentence[SENTENCE + 64] = "";
-  int32_t first = -1;
-  const int judged = zp_trace_judge(of->dir, &v, &err) == 0;
-  if (judged && stalled < 0 && v.errors == 0 && w->failed == 0) {
-    printf("all %d ranks completed: %" PRId64 " records, consistent\n", (int)w->world, w->records);
-    zp_trace_verdict_free(&v);
-    return ZP_EXIT_GOOD;
-  }
-  const int32_t unmarked = stalled < 0 ? count_unmarked(w, &first) : 0;
-  if (v.causes > 0) zp_trace_sentence(&v.cause[0], text, sizeof text);
-  else if (err.status != 0) snprintf(text, sizeof text, "%.2000s", err.text);
-  else if (unmarked > 0)
-    snprintf(text, sizeof text, "rank %d%s ended without an end mark: killed, or not closed",
-             (int)first, unmarked > 1 ? " and others" : "");
-  else if (v.findings > 0) snprintf(text, sizeof text, "%s", v.finding[0].text);
-  else snprintf(text, sizeof text, "the traces are consistent so far");
-  if (stalled >= 0)
-    snprintf(sentence, sizeof sentence, "no progress for %.0f s: %s", stalled, text);
-  else snprintf(sentence, sizeof sentence, "%s", text);
-  printf("alarm: %s\n", sentence);
-  if (v.causes > 0 || v.findings > 0)
-    printf("zeroproof trace check %s prints the rest.\n", of->dir);
-  zp_trace_verdict_free(&v);
-  if (o->command) run_command(o->command, sentence, of->dir);
-  return ZP_EXIT_VERDICT;
+  char why[SENTENCE], sentence[SENTENCE + 64];
+  int more;
+  if (judge(w, of, stalled < 0, why, &more)) return ZP_EXIT_GOOD;
+  snprintf(sentence, sizeof sentence, "no progress for %.0f s: %s", stalled, why);
+  return alarm_of(o, of->dir, stalled < 0 ? why : sentence, more);
 }
 
 /* ---- Watching -------------------------------------------------------------------------------- */

@@ -149,8 +149,61 @@ def states(zeroproof, folder):
     ends(
         watch(zeroproof, target, "--stall", "5000"),
         1,
-        "^alarm: rank 1 ended without an end mark: killed, or not closed$",
+        r"^alarm: rank 1's process has ended without an end mark \(step 9, 10 records\): killed, ",
         "a_job_whose_processes_have_ended_is_an_alarm_at_once",
+    )
+
+
+def enter(folder, rank, steps, returns=True, status=0):
+    """A process that writes the trace of one of three ranks, and still runs."""
+    file = zeroproof_trace_file.TraceFile(folder, rank, 3)
+    group = file.group("world", [0, 1, 2])
+    for step in range(steps):
+        file.mark(zeroproof_trace_file.STEP, step)
+        number = file.operation("all_reduce", group, "sum", "float32", 4)
+        if returns or step < steps - 1:
+            file.returned(number)
+    file.put(b"")  # what is pending
+    if status:
+        file.close(ended=(1, status, ""))
+
+
+def enter_and_leave(*args, **kwargs):
+    """A process that does the same, and has ended."""
+    pid = os.fork()
+    if pid == 0:
+        enter(*args, **kwargs)
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def gone(zeroproof, folder):
+    """A process that has ended without an end mark is the first thing that an alarm says, unless
+    it is a consequence."""
+    ended = r"rank 1's process has ended without an end mark \(step 2, 3 records\)"
+    for name, more, rest in (
+        ("killed", 0, ": killed, or not closed"),
+        ("awaited", 1, "; ranks 0, 2 wait for it in all_reduce sum of 4 fp32 in .*"),
+    ):
+        target = os.path.join(folder, name)
+        enter_and_leave(target, 1, 3)
+        for rank in (0, 2):
+            enter(target, rank, 3 + more, returns=not more)
+        ends(
+            watch(zeroproof, target, "--stall", "0.2"),
+            1,
+            rf"^alarm: no progress for \d+ s: {ended}{rest}$",
+            f"a_process_that_has_ended_is_named_first:{name}",
+        )
+    target = os.path.join(folder, "stopped")
+    for rank in (0, 1, 2):
+        enter_and_leave(target, rank, 3 + (rank != 1), returns=False, status=4 * (rank == 1))
+    ends(
+        watch(zeroproof, target),
+        1,
+        r"^alarm: .*rank 1 ended with exit status 4, .*; the processes of 2 ranks \(0, 2\) have "
+        "ended without end marks$",
+        "processes_that_a_failed_rank_ended_are_named_last",
     )
 
 
@@ -292,6 +345,7 @@ def main():
     starts(zeroproof, folder)
     alarms(zeroproof, folder)
     states(zeroproof, folder)
+    gone(zeroproof, folder)
     refuses(zeroproof, folder)
     formats(zeroproof, folder)
     return bad
