@@ -15,6 +15,7 @@ enum {
   KEY_STALL = 's',
   KEY_COMMAND = 'c',
   KEY_ONCE = '1',
+  KEY_RESTARTS = 'n',
   KEY_VALUES = 0x1400
 };
 enum {
@@ -54,6 +55,11 @@ static const option_row rows[] = {
       "watch: run this by sh at an alarm, with the sentence in ZEROPROOF_ALARM", 0},
      WATCH},
     {{"once", KEY_ONCE, NULL, 0, "watch: look once", 0}, WATCH},
+    {{"restarts", KEY_RESTARTS, "N", 0,
+      "watch: after an attempt that failed, wait --stall seconds for another one, N times in all "
+      "(0), as torchrun --max-restarts N makes them",
+      0},
+     WATCH},
     {{"attempt", KEY_ATTEMPT, "N", 0, "the attempt in DIR/attempt-N, 0: DIR itself (the last one)",
       0},
      CHECK | VIEW | WATCH},
@@ -88,7 +94,7 @@ static const command_row commands[ZP_TRACE_COMMANDS] = {
         "Follows the traces of a running job, and gives an alarm when it stands still.\v" FOLDER
         ". DIR and its files may appear later.\n\n"
         "Exit codes: 0 all ranks have completed and the traces are consistent; 1 after an alarm: "
-        "a rank failed, or no trace grows."}};
+        "an attempt failed (and no other began, with --restarts), or no trace grows."}};
 
 static double seconds(struct argp_state *state, const char *option, const char *text)
 {
@@ -97,6 +103,15 @@ static double seconds(struct argp_state *state, const char *option, const char *
   if (sscanf(text, "%15lf%n", &value, &end) != 1 || text[end] != 0 || !(value >= 0.01) ||
       !(value <= 1e8))
     argp_error(state, "--%s %s: expected seconds, from 0.01 to 1e8.", option, text);
+  return value;
+}
+
+static int32_t number(struct argp_state *state, const char *option, const char *text)
+{
+  int32_t value = 0;
+  int end = 0;
+  if (sscanf(text, "%6d%n", &value, &end) != 1 || text[end] != 0 || value < 0)
+    argp_error(state, "--%s %s: expected a number from 0 to 999999.", option, text);
   return value;
 }
 
@@ -144,6 +159,9 @@ static void check_name(const zp_trace_args *a, struct argp_state *state)
   if (a->name == NULL)
     argp_error(state, "name %s.", a->what == ZP_TRACE_DUMP ? "the file" : "the folder of the run");
   if (a->what == ZP_TRACE_VIEW && a->out == NULL) argp_error(state, "view needs --out FILE.");
+  if (a->watch.restarts > 0 && (a->attempt >= 0 || a->watch.once))
+    argp_error(state, "--restarts waits for later attempts: leave out --%s.",
+               a->watch.once ? "once" : "attempt");
   if (stat(a->name, &about) != 0) return; /* reading it reports why */
   if (a->what == ZP_TRACE_DUMP && S_ISDIR(about.st_mode))
     argp_failure(state, ZP_EXIT_REFUSED, 0,
@@ -170,10 +188,8 @@ static error_t take(int key, char *arg, struct argp_state *state)
   case KEY_STALL: a->watch.stall = seconds(state, "stall", arg); return 0;
   case KEY_COMMAND: a->watch.command = arg; return 0;
   case KEY_ONCE: a->watch.once = 1; return 0;
-  case KEY_ATTEMPT:
-    if (sscanf(arg, "%6d%n", &a->attempt, &end) != 1 || arg[end] != 0 || a->attempt < 0)
-      argp_error(state, "--attempt %s: expected a number from 0 to 999999.", arg);
-    return 0;
+  case KEY_RESTARTS: a->watch.restarts = number(state, "restarts", arg); return 0;
+  case KEY_ATTEMPT: a->attempt = number(state, "attempt", arg); return 0;
   case KEY_RANKS:
     if (sscanf(arg, "%6d%n-%6d%n", &a->first, &end, &a->last, &end) == 1) a->last = a->first;
     if (end == 0 || arg[end] != 0 || a->first < 0 || a->last < a->first)

@@ -20,6 +20,7 @@ typedef struct zp_watch_options {
   const char *dir, *command; /* command: NULL, or for a shell */
   double interval, stall;    /* s */
   int32_t attempt, once;     /* attempt -1: the last one */
+  int32_t restarts;          /* that many attempts may follow the first one */
 } zp_watch_options;
 typedef struct zp_trace_args {
   const char *name, *out;    /* name: of the folder; of the file, for dump */

@@ -223,18 +223,6 @@ static int alarm_of(const zp_watch_options *o, const char *dir, const char *sent
   return ZP_EXIT_VERDICT;
 }
 
-/* Judges the run. Returns the exit code. stalled: for how many seconds no trace has grown, or
- * negative: all ranks have ended. */
-static int conclude(const zp_watch_options *o, const zp_watch *w, const zp_trace_attempt *of,
-                    double stalled)
-{
-  char why[SENTENCE], sentence[SENTENCE + 64];
-  int more;
-  if (judge(w, of, stalled < 0, why, &more)) return ZP_EXIT_GOOD;
-  snprintf(sentence, sizeof sentence, "no progress for %.0f s: %s", stalled, why);
-  return alarm_of(o, of->dir, stalled < 0 ? why : sentence, more);
-}
-
 /* ---- Watching -------------------------------------------------------------------------------- */
 
 /* The folder of the attempt, or NULL before it exists. */
@@ -267,39 +255,82 @@ static double limit_of(const zp_watch_options *o, const zp_watch *w)
   return w->failed > 0 && o->stall > AFTER_FAILURE ? AFTER_FAILURE : o->stall;
 }
 
+/* A watch, and the attempt that it waits to be followed by another one. */
+typedef struct following {
+  zp_watch w;
+  zp_trace_attempt of;
+  int32_t first;                /* the number of the first attempt with traces; -1: none yet */
+  int64_t start, shown, failed; /* ns; failed: since when it waits for another attempt; 0: not */
+  int32_t number, more;         /* of the failed attempt; whether `trace check` prints more */
+  char why[SENTENCE];           /* of its failure */
+} following;
+
+/* The attempt has ended, or stands still for `stalled` seconds. Returns the exit code, or -1: the
+ * watch waits for another attempt. */
+static int conclude(const zp_watch_options *o, following *f, int ended, double stalled, int64_t now)
+{
+  char sentence[SENTENCE + 64];
+  if (judge(&f->w, &f->of, ended, f->why, &f->more)) return ZP_EXIT_GOOD;
+  if (f->w.failed > 0 && f->of.number - f->first < o->restarts) {
+    printf("attempt %d failed: %s; waiting for another attempt for up to %g s\n", (int)f->of.number,
+           f->why, o->stall);
+    fflush(stdout);
+    f->failed = now;
+    f->number = f->of.number;
+    return -1;
+  }
+  snprintf(sentence, sizeof sentence, "no progress for %.0f s: %s", stalled, f->why);
+  return alarm_of(o, f->of.dir, ended ? f->why : sentence, f->more);
+}
+
+/* Waits for another attempt. Returns the exit code, or -1. */
+static int wait_for_attempt(const zp_watch_options *o, following *f, int64_t now)
+{
+  char sentence[SENTENCE + 96];
+  if (f->of.number != f->number) f->failed = 0;
+  if (f->failed == 0 || idle_s(f->failed, now) < o->stall) return -1;
+  snprintf(sentence, sizeof sentence, "attempt %d failed, and no other began within %g s: %s",
+           (int)f->number, o->stall, f->why);
+  return alarm_of(o, f->of.dir, sentence, f->more);
+}
+
+/* Looks once. Returns the exit code, or -1. */
+static int look(const zp_watch_options *o, following *f)
+{
+  zp_error err = {0};
+  zp_watch *w = &f->w;
+  const char *dir = find(o, &f->of);
+  if (f->failed != 0) {
+    const int code = wait_for_attempt(o, f, wall_ns());
+    if (code >= 0 || f->failed != 0) return code;
+  }
+  if (zp_watch_look(w, dir, &err) != 0) {
+    fprintf(stderr, "zeroproof trace: %s\n", err.text);
+    return zp_exit_of(err.status);
+  }
+  if (f->first < 0 && w->world > 0) f->first = f->of.number;
+  const int64_t now = wall_ns(), since = w->changed ? w->changed : f->start;
+  /* before its first operation a job loads data and compiles: that is no stall */
+  const int begun = w->records > 0 || w->failed > 0;
+  const double stalled = begun ? idle_s(since, now) : 0, most = limit_of(o, w);
+  const int ended = w->world > 0 && w->ended == w->world;
+  if (o->once || isatty(STDOUT_FILENO) || w->records != f->shown) show(o, w, now, f->shown < 0);
+  f->shown = w->records;
+  if (!ended && stalled < most) return o->once ? ZP_EXIT_GOOD : -1;
+  if (!ended && !o->once && w->world > 0) print_table(w, now);
+  return conclude(o, f, ended, stalled, now);
+}
+
 int zp_trace_watch(const zp_watch_options *o)
 {
-  zp_watch w = {.world = 0};
-  zp_trace_attempt of = {.number = 0};
-  zp_error err = {0};
-  const int64_t start = wall_ns();
-  int64_t shown = -1;
-  int code = -1;
+  following f = {.first = -1, .shown = -1, .start = wall_ns()};
+  const struct timespec t = {(time_t)o->interval,
+                             (long)((o->interval - (double)(time_t)o->interval) * 1e9)};
+  int code = look(o, &f);
   while (code < 0) {
-    const char *dir = find(o, &of);
-    if (zp_watch_look(&w, dir, &err) != 0) {
-      fprintf(stderr, "zeroproof trace: %s\n", err.text);
-      code = zp_exit_of(err.status);
-      break;
-    }
-    const int64_t now = wall_ns(), since = w.changed ? w.changed : start;
-    /* before its first operation a job loads data and compiles: that is no stall */
-    const int begun = w.records > 0 || w.failed > 0;
-    const double stalled = begun ? idle_s(since, now) : 0, most = limit_of(o, &w);
-    const int ended = w.world > 0 && w.ended == w.world;
-    if (o->once || isatty(STDOUT_FILENO) || w.records != shown) show(o, &w, now, shown < 0);
-    shown = w.records;
-    if (ended) code = conclude(o, &w, &of, -1);
-    else if (stalled >= most) {
-      if (!o->once && w.world > 0) print_table(&w, now);
-      code = conclude(o, &w, &of, stalled);
-    } else if (o->once) code = ZP_EXIT_GOOD;
-    else {
-      struct timespec t = {(time_t)o->interval,
-                           (long)((o->interval - (double)(time_t)o->interval) * 1e9)};
-      nanosleep(&t, NULL);
-    }
+    nanosleep(&t, NULL);
+    code = look(o, &f);
   }
-  zp_watch_free(&w);
+  zp_watch_free(&f.w);
   return code;
 }

@@ -249,6 +249,46 @@ def alarms(zeroproof, folder):
     verdict(len(out.splitlines()) < 40, "the_table_is_short", out)
 
 
+def restarts(zeroproof, folder):
+    """torchrun restarts all ranks after one has failed."""
+
+    def attempt(at, status):
+        for rank in range(3):
+            enter_and_leave(os.path.join(target, at), rank, 3, status=status * (rank == 1))
+
+    def waiting(*options):
+        process = watch(zeroproof, target, "--restarts", *options)
+        seen = ""
+        for line in process.stdout:
+            seen += line
+            if "waiting for another attempt" in line:
+                return process
+        verdict(False, "it_waits_for_another_attempt", seen)
+        return process
+
+    failed = "rank 1 ended with exit status 4"
+    target = os.path.join(folder, "restarted")
+    attempt("", 4)
+    process = waiting("1", "--stall", "5000")
+    record(os.path.join(target, "attempt-1"))
+    out = ends(process, 0, "^all 3 ranks completed", "the_attempt_after_a_failed_one_is_watched")
+    verdict("attempt 1\n" in out, "it_is_named_when_it_begins", out)
+    target = os.path.join(folder, "restarted_again")
+    attempt("", 4)
+    process = waiting("1", "--stall", "5000")
+    attempt("attempt-1", 4)
+    ends(process, 1, f"^alarm: {failed}", "after_the_last_restart_a_failure_is_an_alarm")
+    target = os.path.join(folder, "restarted_never")
+    attempt("", 4)
+    ends(
+        waiting("2", "--stall", "0.2"),
+        1,
+        rf"^alarm: attempt 0 failed, and no other began within 0.2 s: {failed}",
+        "an_attempt_that_does_not_begin_is_an_alarm",
+    )
+    ends(watch(zeroproof, target), 1, f"^alarm: {failed}", "without_restarts_it_does_not_wait")
+
+
 def refuses(zeroproof, folder):
     """Options of other sub-commands; each sub-command has its own help."""
 
@@ -267,6 +307,9 @@ def refuses(zeroproof, folder):
         (("--out", "x", "check", folder), "--out is an option of trace view, not of trace check"),
         (("dump", "--attempt=1", folder), "--attempt is an option of trace check, view, watch, n"),
         (("check", "--values", folder), "--values is an option of the recorder"),
+        (("watch", folder, "--restarts", "x"), "--restarts x: expected a number from 0 to 999999"),
+        (("watch", folder, "--restarts=1", "--once"), "later attempts: leave out --once"),
+        (("watch", folder, "--restarts=1", "--attempt=0"), "leave out --attempt"),
         (("view", folder), "view needs --out FILE"),
         (("check",), "name the folder of the run"),
         (("dump",), "name the file"),
@@ -346,6 +389,7 @@ def main():
     alarms(zeroproof, folder)
     states(zeroproof, folder)
     gone(zeroproof, folder)
+    restarts(zeroproof, folder)
     refuses(zeroproof, folder)
     formats(zeroproof, folder)
     return bad
