@@ -522,9 +522,10 @@ def depth_of(depth):
 def record(folder, depth=None, redact=None, values=None):
     """Starts recording to folder/rank-N.zpt, or folder/attempt-K/rank-N.zpt after a restart, or if
     the folder has traces. depth: how many lines of the stack a call site has
-    (ZEROPROOF_TRACE_DEPTH, or 3); 0: none. redact: file names and labels of groups are hashed
-    (ZEROPROOF_TRACE_REDACT=1). values: fingerprints of the values of collectives, and every that
-    many steps of parameters, gradients and states (ZEROPROOF_TRACE_VALUES); 0: of collectives."""
+    (ZEROPROOF_TRACE_DEPTH, or 3); 0: none. redact: file names, labels of groups and names of
+    tensors are hashed (ZEROPROOF_TRACE_REDACT=1). values: fingerprints of the values of
+    collectives, and every that many steps of parameters, gradients and states
+    (ZEROPROOF_TRACE_VALUES); 0: of collectives."""
     global _recorder
     depth, values = depth_of(depth), values_of(values)
     if redact is None:

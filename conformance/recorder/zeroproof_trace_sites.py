@@ -19,8 +19,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
-def hashed(words):
-    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:8]
+def hashed(words, digits=8):
+    return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:digits]
 
 
 def absolute(name):

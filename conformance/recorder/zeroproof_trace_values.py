@@ -16,11 +16,16 @@ import weakref
 
 from zeroproof_trace_file import EXTENSION, OPS, extension, numbers
 from zeroproof_trace_sides import SIDES, Pieces
+from zeroproof_trace_sites import hashed
 
 VALUE_OF_OP, TENSOR, VALUE_OF_TENSOR = 5, 6, 7  # kinds of extensions
 ON, END_OF_VALUES = 17, 18  # also
 NO_INPUT, INPUT, RESULT, NO_RESULT = range(4)
 NAMED = 1 << 16  # readers compare this many tensors
+STATES = frozenset(  # of PyTorch's optimizers: redaction keeps them
+    "step exp_avg exp_avg_sq max_exp_avg_sq exp_inf momentum_buffer square_avg grad_avg acc_delta "
+    "sum prev step_size eta mu ax mu_product row_var col_var variance".split()
+)
 WORDS, MASK = 512, (1 << 64) - 1
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -439,8 +444,13 @@ class Values:
         """(name, group of its replicas or None)"""
         found = self.known.get(id(parameter))
         if found is not None and found[0]() is parameter:
-            return found[1:]
+            _, name, group = found
+            return hashed(name, 16) if self.recorder.redact else name, group
         return place, None
+
+    def of_state(self, key):
+        """The name of a part of an optimizer's state, such as "exp_avg"."""
+        return hashed(str(key), 16) if self.recorder.redact and key not in STATES else key
 
     def replicas(self, tensor, group):
         """(the local tensor, the groups whose members hold replicas of it)"""
@@ -474,7 +484,8 @@ class Values:
                         self.put_tensor(f"gradient {name}", parameter.grad, of_replicas, step)
                     for key, value in optimizer.state.get(parameter, {}).items():
                         if self.torch.is_tensor(value):
-                            self.put_tensor(f"{key} {name}", value, of_replicas, step)
+                            state = self.of_state(key)
+                            self.put_tensor(f"{state} {name}", value, of_replicas, step)
         except Exception as error:
             self.fail(error)
 

@@ -57,7 +57,8 @@ def arguments() -> argparse.Namespace:
         "--redact",
         action="store_true",
         default=None,
-        help="write hashes of file names and of group labels (or ZEROPROOF_TRACE_REDACT=1)",
+        help="write hashes of file names, group labels and names of tensors (or "
+        "ZEROPROOF_TRACE_REDACT=1)",
     )
     parser.add_argument(
         "--values",

@@ -20,7 +20,7 @@ export GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
 
 timeout 900 "$python" -W ignore -B tests/drivers/trace/torch_values.py "$tmp/run" none clean \
   collectives weight declared every numbered gradient state unnamed result broadcast gather input \
-  mesh sharded sent dealt \
+  mesh sharded sent dealt redacted \
   >"$tmp/log" 2>&1
 verdict $? the_programs_run_with_values "$(tail -n 5 "$tmp/log")"
 ! grep -q 'no longer recorded' "$tmp/log"
@@ -57,6 +57,17 @@ first a_gradient_precedes_the_parameter_that_it_changes gradient \
   "^step 3: gradient 1.bias differs: rank 2 .*$copy"
 first a_state_is_compared state "^step 3: (parameter|exp_avg) 1.bias differs: rank 2 .*$copy"
 expect 0 'values\)$' tensors_without_a_group_are_not_compared trace check "$tmp/run/unnamed"
+
+first redacted_tensors_are_compared redacted \
+  "^step 3: parameter [0-9a-f]{16} differs: rank 2 .*$copy"
+! grep -q secret "$tmp"/run/redacted/rank-*.zpt
+verdict $? redacted_traces_have_no_names_of_tensors "$(grep -ao '[ -~]*secret[ -~]*' \
+  "$tmp"/run/redacted/rank-*.zpt)"
+for part in 'gradient [0-9a-f]\{16\}' 'exp_avg_sq [0-9a-f]\{16\}' \
+  '[0-9a-f]\{16\} [0-9a-f]\{16\}'; do
+  grep -qa "$part" "$tmp/run/redacted/rank-0.zpt"
+  verdict $? "they_have_hashes_instead: $part"
+done
 
 first replicas_on_a_mesh_are_compared mesh '^step 3: parameter group0.3 differs: rank 2 '
 expect 0 'consistent' shards_are_not_compared trace check "$tmp/run/sharded"

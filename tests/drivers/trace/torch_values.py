@@ -1,6 +1,7 @@
 """torch_values.py DIR CASE...: three ranks on gloo, whose values are recorded to DIR/CASE. In most
 cases one rank deviates in a value, never in an operation or a shape."""
 
+import collections
 import os
 import sys
 import tempfile
@@ -106,6 +107,9 @@ def train(rank, case, trace):
     """Data parallel training. Without DistributedDataParallel in the case "declared"."""
     torch.manual_seed(7)
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Linear(3, 2))
+    if case == "redacted":
+        layers = (("secret_first", model[0]), ("secret_last", model[1]))
+        model = torch.nn.Sequential(collections.OrderedDict(layers))
     whole = model
     if case == "declared":
         trace.watch(model, dist.group.WORLD)
@@ -116,7 +120,7 @@ def train(rank, case, trace):
         if case == "numbered":
             trace.step(100 + step)
         deviates = step == 3 and rank == 2
-        if deviates and case in ("weight", "declared", "every", "numbered"):
+        if deviates and case in ("weight", "declared", "every", "numbered", "redacted"):
             with torch.no_grad():
                 model[0].weight[1, 1] += 0.01
         optimizer.zero_grad()
@@ -128,6 +132,8 @@ def train(rank, case, trace):
             model[1].bias.grad[0] += 1e-7
         if deviates and case == "state":
             optimizer.state[model[1].bias]["exp_avg"][1] += 1
+        if step == 1 and case == "redacted":
+            optimizer.state[model[1].bias]["secret_state"] = torch.ones(2)
         optimizer.step()
 
 
@@ -193,7 +199,9 @@ def run(rank, folder, cases, rendezvous):
     assert init is not torch.nn.parallel.DistributedDataParallel.__init__, "close() left its hook"
     for case in cases:
         every = {"every": 2, "none": None, "collectives": 0}.get(case, 1)
-        recorder = zeroproof_trace.record(os.path.join(folder, case), values=every)
+        recorder = zeroproof_trace.record(
+            os.path.join(folder, case), values=every, redact=case == "redacted"
+        )
         deviator, *change = CHANGES.get(case, (None,))
         if rank == deviator:
             deviate(recorder.values, *change)
