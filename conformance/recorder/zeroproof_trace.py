@@ -10,6 +10,7 @@ conformance/TRACE.md."""
 
 import atexit
 import functools
+import multiprocessing.util
 import os
 import sys
 import threading
@@ -214,6 +215,13 @@ class Recorder:
         if self.real_check is not None and self.c10d._check_p2p_op_list is self.check:
             self.c10d._check_p2p_op_list = self.real_check
 
+    def left(self):
+        """The function of a process of multiprocessing has returned, or raised what is handled
+        now. A forked process then leaves by os._exit(), without atexit."""
+        if not self.closed:
+            self.ending.set_of_child(sys.exc_info()[1])
+            self.close(at_exit=True)
+
     def kernel(self, name):
         torch = self.torch
         op = getattr(torch.ops.c10d, name).default
@@ -338,6 +346,9 @@ class Recorder:
             file = TraceFile(folder, rank, self.dist.get_world_size())
             self.sites = Sites(file, self.depth, self.redact)
             self.file = file
+            if multiprocessing.parent_process() is not None:
+                # as late as possible; a registration before the fork would be lost
+                multiprocessing.util.Finalize(None, self.left, exitpriority=-sys.maxsize)
             if self.step_before is not None:
                 file.mark(STEP, self.step_before)
             if self.values:

@@ -93,6 +93,12 @@ class Ending:
         elif error is not None:
             self.error = raised(error)
 
+    def set_of_child(self, error):
+        """The same of a process of multiprocessing: any exception gives it the exit status 1."""
+        self.set(error)
+        if self.error is not None:
+            self.error = EXCEPTION, 1, self.error[2]
+
     def returned(self):
         """Whether the outermost frame has returned; None: not known."""
         frame = self.outermost

@@ -41,4 +41,9 @@ timeout 600 "$python" -W ignore -B tests/drivers/trace/torch_exit.py "$tmp/exit"
 cat "$tmp/out"
 grep -q '^ok raises_system_exit' "$tmp/out"
 verdict $? all_ways_to_end_were_tried "$(tail -n 3 "$tmp/out")"
+timeout 900 "$python" -W ignore -B tests/drivers/trace/torch_children.py "$tmp/children" \
+  >"$tmp/out" 2>&1 || bad=1
+cat "$tmp/out"
+grep -q '^ok forkserver_raises' "$tmp/out"
+verdict $? all_start_methods_were_tried "$(tail -n 3 "$tmp/out")"
 exit $bad
