@@ -10,6 +10,7 @@ entered: the record of a program that hangs shows where (conformance/TRACE.md)."
 from __future__ import annotations
 
 import argparse
+import glob
 import importlib
 import os
 import runpy
@@ -98,14 +99,34 @@ def run(options: argparse.Namespace) -> None:
         runpy.run_path(options.words[0], run_name="__main__")
 
 
+def traces(folder: str) -> set[str]:
+    inside = glob.escape(folder)
+    return {*glob.glob(f"{inside}/rank-*.zpt"), *glob.glob(f"{inside}/attempt-*/rank-*.zpt")}
+
+
+def check_recorded(folder: str, before: set[str]) -> None:
+    """A script that starts its ranks itself leaves no trace, unless it forks them."""
+    if traces(folder) <= before:
+        print(
+            f"zeroproof.trace: nothing was recorded in {folder}: this process entered no "
+            "collective. If the script starts its ranks itself (torch.multiprocessing.spawn), "
+            f"call zeroproof.trace.recorder().record({folder!r}) first in the function of each "
+            "rank, or start the ranks with torchrun.",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
 def main() -> int:
     """python -m zeroproof.trace [--out DIR] [--depth N] [--redact] [--values N] SCRIPT.py
     ARGUMENTS... Runs the script as __main__; its exit code is the script's. Others: 2 invalid
     input; 3 the recorder is missing."""
     options = arguments()
+    folder = os.path.abspath(options.out)  # the script may change the current folder
+    before = traces(folder)
     try:
         module = recorder()
-        module.record(options.out, options.depth, options.redact, options.values)
+        module.record(folder, options.depth, options.redact, options.values)
     except (ImportError, OSError) as error:
         print(f"zeroproof.trace: {error}", file=sys.stderr)
         return 3
@@ -114,7 +135,10 @@ def main() -> int:
     except BaseException as error:  # SystemExit too: the trace has the script's exit status
         module.ended(error)
         raise
-    module.ended(None)
+    else:
+        module.ended(None)
+    finally:
+        check_recorded(folder, before)
     return 0
 
 

@@ -96,6 +96,45 @@ expect 1 '^consequence: rank 1 finishes after 1 record' status_0_is_a_normal_end
   trace check "$tmp/redacted"
 ! grep -q 'with exit status' "$tmp/out" && ! grep -q leaves "$tmp"/redacted/rank-*.zpt
 verdict $? redacted_traces_have_no_file_names "$(cat "$tmp/out")"
+
+# A script that starts its ranks itself: forked ranks are recorded, others say how they can be.
+cat >"$tmp/starts.py" <<'X'
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing
+
+import zeroproof.trace
+
+
+def rank(number, rendezvous, folder):
+    if folder:
+        zeroproof.trace.recorder().record(folder)
+    dist.init_process_group("gloo", init_method=rendezvous, rank=number, world_size=2)
+    dist.all_reduce(torch.ones(2))
+
+
+if __name__ == "__main__":
+    method, *more = sys.argv[1:]
+    torch.multiprocessing.start_processes(rank, more, 2, start_method=method)
+X
+starts() { # starts NAME METHOD FOLDER
+  timeout 500 "$python" -W ignore -m zeroproof.trace --out "$tmp/$1" -- "$tmp/starts.py" "$2" \
+    "file://$tmp/rendezvous-$1" "$3" >"$tmp/log" 2>&1
+  verdict $? "$1: it runs" "$(tail -n 5 "$tmp/log")"
+}
+starts spawned spawn ''
+grep -q "^zeroproof.trace: nothing was recorded in $tmp/spawned: .*recorder().record(" "$tmp/log" &&
+  ! [ -e "$tmp/spawned" ]
+verdict $? a_script_that_is_not_recorded_is_reported "$(cat "$tmp/log")"
+for name in spawned_and_recorded forked; do
+  if [ $name = forked ]; then starts $name fork ''; else starts $name spawn "$tmp/$name"; fi
+  ! grep -q 'nothing was recorded' "$tmp/log"
+  verdict $? "$name: it is not reported" "$(cat "$tmp/log")"
+  expect 0 '^2 records of 2 ranks: consistent' "$name: its ranks are recorded" \
+    trace check "$tmp/$name"
+done
 "$python" -m zeroproof.trace --depth 33 -- "$tmp/leaves.py" >"$tmp/log" 2>&1
 [ $? -eq 2 ] && grep -q -e '--depth 33: expected 0 to 32' "$tmp/log"
 verdict $? an_invalid_depth_is_refused "$(cat "$tmp/log")"
