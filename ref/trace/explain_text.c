@@ -231,11 +231,24 @@ static void say_remove(explain *x, text *t, const option *o)
   else put(t, n == 1 ? " does not enter %s" : " do not enter %s", one);
 }
 
+/* Removes the ranks that did not enter the operation of an event in its match either. */
+static int32_t like(explain *x, const edit *e, int32_t *rank, int32_t n)
+{
+  int32_t kept = 0;
+  for (int32_t i = 0; i < n; i++) {
+    const int32_t at = zp_explain_event_in(x, rank[i], e->match);
+    if (at < 0 || zp_trace_same(&x->track[rank[i]].event[at].sig, &e->what.sig))
+      rank[kept++] = rank[i];
+  }
+  return kept;
+}
+
 static void say_replace(explain *x, text *t, const option *o, const event *theirs)
 {
   const edit *e = o->edit;
   event was = e->what;
   int32_t n, *rank = others(x, o, 1, &n);
+  n = like(x, e, rank, n);
   was.sig = e->was;
   put(t, " entered ");
   put_event(x, t, &was, e->what.site);
@@ -429,6 +442,10 @@ void zp_trace_first_cause(judge *j, const zp_trace_finding *f)
   zp_trace_cause *c = add_cause(j, f->kind, 0);
   c->text = copy(j, f->text);
   c->record = f->record;
+  c->step = f->step;
+  if (f->op != NULL) c->op = copy(j, f->op);
+  if (f->group != NULL) c->group = copy(j, f->group);
+  if (f->site != NULL) c->site = copy(j, f->site);
   if (f->rank >= 0) {
     c->n_ranks = f->n_ranks > 0 ? f->n_ranks : 1;
     c->ranks = zp_trace_grow(&j->failure, NULL, 0, (size_t)c->n_ranks, sizeof *c->ranks);

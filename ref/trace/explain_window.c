@@ -221,8 +221,9 @@ static zp_trace_def def_of(const player *p, const wait *w)
 {
   if (w->link != ZP_TRACE_NO_LINK) return linked_def(p, w->link, w->g);
   const inst *i = zp_trace_inst(w->g, w->i);
-  const zp_trace_def d = {.sig = i->n_odd > 0 && i->odd_first == p->reader.rank ? i->odd : i->sig,
-                          .group = -1};
+  zp_trace_def d = {.sig = i->n_odd > 0 && i->odd_first == p->reader.rank ? i->odd : i->sig,
+                    .group = -1};
+  d.sig.flags &= (uint8_t)~ZP_TRACE_VARIED;
   return d;
 }
 

@@ -405,6 +405,9 @@ void zp_trace_verdict_free(zp_trace_verdict *v)
 {
   for (int32_t i = 0; i < v->findings; i++) {
     free(v->finding[i].text);
+    free(v->finding[i].op);
+    free(v->finding[i].group);
+    free(v->finding[i].site);
     free(v->finding[i].value.tensor);
     free(v->finding[i].ranks);
   }

@@ -263,6 +263,8 @@ int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, zp_tr
 member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *sig, int64_t record);
 /* Reports a mismatch if sig and odd of x, operation i of g, differ. */
 void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x);
+/* mismatch.c: members entered different operations, or other arguments, as operation i of g. */
+void zp_trace_report_mismatch(judge *j, group *g, int64_t i, const inst *x);
 /* any_source.c: a rank enters a receive from any source; the trace records the source of one; the
  * judge assumes that one receives from the sender of g (returns 1 if there was one). */
 void zp_trace_from_any(judge *j, player *p, member m, const zp_trace_sig *sig, zp_trace_at at,

@@ -7,7 +7,7 @@
 
 #include "judge.h"
 
-enum { TEXT = 160, WHERE = 560 };
+enum { TEXT = 160 };
 /* Limits that hold for files of any size: members of all groups (128 groups of the largest world);
  * the ids of groups in a file; members that are searched for repetitions. */
 enum { SPARE_MEMBERS = 1 << 24, SPARE_IDS = 1024, SEARCHED = 1 << 28, SEARCHED_A_BYTE = 64 };
@@ -387,58 +387,9 @@ void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text
     snprintf(text, cap, "%s (number %" PRId64 " in %s)", what, i, zp_trace_members_text(g, name));
 }
 
-/* "rank 2", "2 ranks (0, 2)": the members that entered what most did; odd: the only one that did
- * not, or -1. */
-static const char *majority(judge *j, const group *g, int32_t odd, int32_t first, int32_t n,
-                            char *text)
-{
-  int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *rank), k = 0;
-  for (int32_t q = 0; q < g->size && odd >= 0; q++)
-    if (!g->absent[q] && g->rank[q] >= 0 && g->rank[q] != odd) rank[k++] = g->rank[q];
-  if (k == n) zp_trace_ranks(rank, n, text);
-  else if (n == 1) zp_trace_ranks(&first, 1, text);
-  else snprintf(text, ZP_TRACE_RANKS, "rank %d and %d more", (int)first, (int)n - 1);
-  free(rank);
-  return text;
-}
-
-/* The last finding concerns all members that entered operation i. */
-static void name_members(judge *j, const group *g, int64_t i)
-{
-  int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *rank), n = 0;
-  for (int32_t q = 0; q < g->size; q++)
-    if (g->rank[q] >= 0 && g->pos[q] > i) rank[n++] = g->rank[q];
-  zp_trace_set_ranks(j, rank, n);
-  free(rank);
-}
-
-static void report_mismatch(judge *j, group *g, int64_t i, const inst *x)
-{
-  char want[WHERE], got[TEXT], who[ZP_TRACE_RANKS], at[ZP_TRACE_AT];
-  j->on_error(j);
-  const int swap = x->n_odd > x->n, tie = x->n_odd == x->n; /* the majority is considered correct */
-  j->mismatches++;
-  if (g->reported) return;
-  g->reported = 1;
-  zp_trace_where(g, i, swap ? &x->odd : &x->sig, want, sizeof want);
-  zp_trace_describe(swap ? &x->sig : &x->odd, got, sizeof got);
-  const int32_t odd = swap ? x->first : x->odd_first, other = swap ? x->odd_first : x->first;
-  const int32_t few = swap ? x->n : x->n_odd;
-  const zp_trace_at odd_at = swap ? x->at : x->odd_at;
-  zp_trace_add_finding(j, "mismatch", odd, odd_at.record, 0,
-                       "rank %d enters %s at its %s%s %s%s %s%s", (int)odd, got,
-                       zp_trace_at_text(odd_at, at), tie ? ", but" : "; expected", want,
-                       tie ? " is entered by" : ", as entered by",
-                       majority(j, g, few > 1 ? -1 : odd, other, swap ? x->n_odd : x->n, who),
-                       tie       ? "; the traces do not show which of the two is right"
-                       : few > 1 ? "; other ranks differ as well"
-                                 : "");
-  if (tie) name_members(j, g, i);
-}
-
 void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x)
 {
-  if (!zp_trace_same(&x->sig, &x->odd)) report_mismatch(j, g, i, x);
+  if (!zp_trace_same(&x->sig, &x->odd)) zp_trace_report_mismatch(j, g, i, x);
 }
 
 /* Completes the operations that all members have entered. They are the first ones, as a member
@@ -447,7 +398,7 @@ static void complete(judge *j, group *g)
 {
   while (g->count > 0 && !zp_trace_is_open(g, g->base)) {
     const inst *x = zp_trace_inst(g, g->base);
-    if (x->n_odd > 0) report_mismatch(j, g, g->base, x);
+    if (x->n_odd > 0) zp_trace_report_mismatch(j, g, g->base, x);
     for (int32_t q = -1; (q = zp_trace_least(&g->present, q + 1)) >= 0;)
       zp_trace_end_waits(j, g, q, g->base);
     g->base++;
@@ -481,7 +432,7 @@ int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, zp_tr
     x->odd = *sig;
     x->odd_first = p->reader.rank;
     x->odd_at = at;
-  }
+  } else if (!zp_trace_same(&x->odd, sig)) x->odd.flags |= ZP_TRACE_VARIED;
   if (x->awaited == m.place) zp_trace_note_moved(j, g, i);
   if (++x->entered < g->size - g->absents) return 1;
   j->entering = p;

@@ -54,6 +54,7 @@ enum {
   ZP_TRACE_SIDES
 };
 enum { ZP_TRACE_ASYNC = 1, ZP_TRACE_ANY = 2 }; /* flags; ANY: a receive from any source */
+enum { ZP_TRACE_VARIED = 4 }; /* of inst.odd only: not all that differ are the same */
 #define ZP_TRACE_MAGIC "ZPTRACE\1"
 
 enum { ZP_TRACE_SEND = 10, ZP_TRACE_RECV = 11, ZP_TRACE_OPS = 12 };
@@ -237,7 +238,8 @@ typedef struct zp_trace_finding {
   char *text;
   int32_t *ranks, n_ranks; /* the ranks that it concerns, ascending; n_ranks 0: only rank */
   int32_t unfinished;      /* 1: no error if its ranks still run: their traces have no end mark */
-  int64_t step;            /* of a value; -1: unknown */
+  int64_t step;            /* -1: unknown */
+  char *op, *group, *site; /* NULL: unknown */
   zp_trace_differs value;
 } zp_trace_finding;
 

@@ -1,0 +1,50 @@
+# What zeroproof trace check states is what the traces show: no majority that does not exist, no
+# judgment of what cannot be judged.
+# inputs: build/zeroproof tests/fixtures/lib.sh tests/ref/trace/verdict_runs.py
+# inputs: tests/ref/trace/cause_programs.py
+. tests/fixtures/lib.sh
+make_run() { # make_run NAME ARG...
+  rm -rf "$tmp/run"
+  mkdir "$tmp/run"
+  python3 -B tests/ref/trace/verdict_runs.py "$tmp/run" "$@"
+}
+first() { # first NAME LINE: the first line
+  "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
+  [ $? -eq 1 ] && [ "$(head -n 1 "$tmp/out")" = "$2" ]
+  verdict $? "$1" "$(head -c 600 "$tmp/out")"
+}
+
+# Members that enter more than two values
+number() { echo "step 1: members enter broadcast (number 1 in 'world' {0–$1})"; }
+none="none has a majority: the traces do not show which is right"
+make_run values root:0 root:1 root:2
+first three_roots_on_three_ranks_have_no_majority "$(number 2) with different roots: \
+0 on rank 0 (ex.py:16), 1 on rank 1 (ex.py:16), 2 on rank 2 (ex.py:16); $none"
+json the_cause_has_the_ranks_and_the_call '.cause | length == 1 and (.[0] | .ranks == [0, 1, 2] and
+  .step == 1 and .op == "broadcast of 4 fp32 root 0" and .group == "world" and .kind == "mismatch"
+  and .site == "ex.py:16;main.py:3" and .record == 1)' trace check --json "$tmp/run"
+make_run values count:4 count:5 count:6
+first three_counts_on_three_ranks_have_no_majority "$(number 2) with different element counts: \
+4 on rank 0 (ex.py:16), 5 on rank 1 (ex.py:16), 6 on rank 2 (ex.py:16); $none"
+make_run values count:4 count:5 count:6 count:6
+first half_of_the_ranks_are_no_majority "$(number 3) with different element counts: \
+4 on rank 0 (ex.py:16), 5 on rank 1 (ex.py:16), 6 on ranks 2, 3 (ex.py:16); $none"
+make_run values root:1 root:2 root:0 root:0 root:0
+first of_several_values_one_may_have_a_majority "$(number 4) with different roots: \
+0 on ranks 2–4 (ex.py:16), 1 on rank 0 (ex.py:16), 2 on rank 1 (ex.py:16); 3 of 5 entered the \
+first, a majority"
+json the_ranks_that_differ_are_the_cause '.cause[0].ranks == [0, 1] and
+  .cause[0].op == "broadcast of 4 fp32 root 1"' trace check --json "$tmp/run"
+make_run values root:0 count:5 dtype:i64
+first arguments_of_several_kinds_are_written_out "step 1: members enter different operations as \
+number 1 in 'world' {0–2}: broadcast of 4 fp32 root 0 on rank 0 (ex.py:16), broadcast of 5 fp32 \
+root 0 on rank 1 (ex.py:16), broadcast of 4 i64 root 0 on rank 2 (ex.py:16); $none"
+make_run values root:0 root:1 root:2 root:3 root:4 root:5 root:0
+first of_many_values_four_are_listed "$(number 6) with different roots: 0 on ranks 0, 6 \
+(ex.py:16), 1 on rank 1 (ex.py:16), 2 on rank 2 (ex.py:16), 3 on rank 3 (ex.py:16), and others; \
+$none"
+make_run values root:0 root:0 root:1
+first two_values_have_a_majority "step 1: rank 2 entered broadcast of 4 fp32 root 1 (ex.py:16) in \
+'world' {0–2} at its record 1, with another root than ranks 0, 1, which entered broadcast of 4 \
+fp32 root 0 (ex.py:16)"
+finish
