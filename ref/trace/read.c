@@ -375,7 +375,8 @@ void zp_trace_describe(const zp_trace_sig *s, char *text, size_t cap)
 {
   char count[64] = "", root[32] = "";
   const char *dtype = zp_trace_dtypes[s->dtype];
-  if (s->count >= 0) snprintf(count, sizeof count, " of %" PRId64 " %s", s->count, dtype);
+  if (s->op == ZP_TRACE_BARRIER && s->count <= 0) count[0] = 0; /* it has no elements */
+  else if (s->count >= 0) snprintf(count, sizeof count, " of %" PRId64 " %s", s->count, dtype);
   else if (s->dtype != 0) snprintf(count, sizeof count, " of ? %s", dtype);
   if (s->root >= 0)
     snprintf(root, sizeof root, "%s%d",

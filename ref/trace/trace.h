@@ -57,7 +57,7 @@ enum { ZP_TRACE_ASYNC = 1, ZP_TRACE_ANY = 2 }; /* flags; ANY: a receive from any
 enum { ZP_TRACE_VARIED = 4 }; /* of inst.odd only: not all that differ are the same */
 #define ZP_TRACE_MAGIC "ZPTRACE\1"
 
-enum { ZP_TRACE_SEND = 10, ZP_TRACE_RECV = 11, ZP_TRACE_OPS = 12 };
+enum { ZP_TRACE_BARRIER = 9, ZP_TRACE_SEND = 10, ZP_TRACE_RECV = 11, ZP_TRACE_OPS = 12 };
 enum { ZP_TRACE_REDOPS = 11, ZP_TRACE_DTYPES = 18 };
 extern const char *const zp_trace_ops[ZP_TRACE_OPS], *const zp_trace_dtypes[ZP_TRACE_DTYPES];
 

@@ -47,4 +47,13 @@ make_run values root:0 root:0 root:1
 first two_values_have_a_majority "step 1: rank 2 entered broadcast of 4 fp32 root 1 (ex.py:16) in \
 'world' {0–2} at its record 1, with another root than ranks 0, 1, which entered broadcast of 4 \
 fp32 root 0 (ex.py:16)"
+
+# A barrier has no elements
+make_run barriers
+"$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
+[ $? -eq 1 ] && grep -q "barrier in 'world' {0, 1} at its record 1" "$tmp/out" &&
+  ! grep -q "barrier of" "$tmp/out"
+verdict $? a_barrier_is_written_without_elements "$(head -c 600 "$tmp/out")"
+expect 0 "^record 0: barrier in 'world'" a_barrier_is_dumped_without_elements trace dump \
+  "$tmp/run/rank-0.zpt"
 finish

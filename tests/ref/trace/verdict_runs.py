@@ -2,7 +2,7 @@
 
 import sys
 
-from cause_programs import BROADCAST, FP32, I64, NONE, Program, Run, write
+from cause_programs import BARRIER, BROADCAST, FP32, I64, NONE, Program, Run, write
 
 
 def values(*each):
@@ -21,8 +21,19 @@ def values(*each):
     return program
 
 
+def barriers():
+    """Rank 1 skips the second of three barriers, and enters an operation instead."""
+    program = Program(2)
+    group = program.group(range(2))
+    for rank, events in enumerate(program.events):
+        for unit in range(3):
+            sig = PLAIN if rank == unit == 1 else (BARRIER, NONE, 0, 0, -1)
+            events += [("step", unit), ("op", group, sig, False, unit)]
+    return program
+
+
 PLAIN = (BROADCAST, NONE, FP32, 9, 0)
-RUNS = {"values": values}
+RUNS = {"values": values, "barriers": barriers}
 
 if __name__ == "__main__":
     made = RUNS[sys.argv[2]](*sys.argv[3:])
