@@ -396,8 +396,7 @@ int zp_trace_dump(const char *name, FILE *out, int json, zp_error *err)
     } else {
       zp_trace_open_file(&d.reader, &d.failure, name);
       if (d.reader.state != ZP_TRACE_READING)
-        zp_fail(err, ZP_E_REFUSED, -1,
-                "%s: neither a trace of zeroproof nor a Flight Recorder dump.", name);
+        zp_fail(err, ZP_E_REFUSED, -1, "%s: " ZP_TRACE_NO_TRACE ".", name);
       else dump_trace(&d, name, err);
     }
   }

@@ -264,16 +264,22 @@ static void report_damage(judge *j, const player *p)
 {
   char after[64] = "before its first record";
   const int64_t last = p->reader.records - 1;
+  const int64_t byte = p->reader.offset - p->reader.have + p->reader.at;
+  if (byte <= (int64_t)sizeof ZP_TRACE_MAGIC - 1) {
+    zp_trace_add_finding(j, "damaged", p->reader.rank, -1, 0, "rank-%d.zpt: " ZP_TRACE_NO_TRACE,
+                         (int)p->reader.rank);
+    return;
+  }
   if (last >= 0) snprintf(after, sizeof after, "after its record %" PRId64, last);
-  zp_trace_add_finding(
-      j, "damaged", p->reader.rank, last, 0,
-      "rank %d's trace is damaged %s, near byte %" PRId64 ": the rest of it is not judged",
-      (int)p->reader.rank, after, p->reader.offset - p->reader.have + p->reader.at);
+  zp_trace_add_finding(j, "damaged", p->reader.rank, last, 0,
+                       "rank %d's trace is damaged %s, near byte %" PRId64
+                       ": the rest of it is not judged",
+                       (int)p->reader.rank, after, byte);
 }
 
 static void finish(judge *j)
 {
-  int32_t stopped = 0;
+  int32_t stopped = 0, damaged = 0;
   char who[ZP_TRACE_RANKS];
   int32_t *cut = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *cut);
   for (int32_t r = 0; r < j->world; r++) {
@@ -284,7 +290,9 @@ static void finish(judge *j)
     if (p->reader.state == ZP_TRACE_ENDED) j->ended++;
     if (p->reader.state == ZP_TRACE_STOPPED && p->reader.exit.how == ZP_TRACE_NO_EXIT)
       cut[stopped++] = r;
-    if (p->reader.state == ZP_TRACE_DAMAGED) report_damage(j, p);
+    if (p->reader.state != ZP_TRACE_DAMAGED) continue;
+    report_damage(j, p);
+    damaged++;
   }
   zp_trace_report_behind(j);
   zp_trace_report_short(j);
@@ -304,7 +312,7 @@ static void finish(judge *j)
     zp_trace_set_ranks(j, cut, stopped);
   }
   free(cut);
-  if (j->records == 0)
+  if (j->records == 0 && damaged == 0)
     zp_trace_add_finding(j, "empty", -1, 0, 0,
                          "all traces are empty: the recorder recorded no operation");
   if (j->unjudged)

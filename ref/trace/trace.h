@@ -118,6 +118,9 @@ typedef enum zp_trace_state {
 /* Of a trace that ends without an end mark. */
 #define ZP_TRACE_NO_END "no end mark: still running, killed, or not closed"
 
+/* Of a file that does not begin like a trace. */
+#define ZP_TRACE_NO_TRACE "neither a trace of zeroproof nor a Flight Recorder dump"
+
 /* Texts that a file declares by number. A file counts its phases, sites and labels from 0 or 1. The
  * text of another number is not kept. */
 typedef struct zp_trace_texts {

@@ -56,4 +56,19 @@ make_run barriers
 verdict $? a_barrier_is_written_without_elements "$(head -c 600 "$tmp/out")"
 expect 0 "^record 0: barrier in 'world'" a_barrier_is_dumped_without_elements trace dump \
   "$tmp/run/rank-0.zpt"
+
+# A file that is no trace
+no_trace="neither a trace of zeroproof nor a Flight Recorder dump"
+rm -rf "$tmp/run"
+mkdir "$tmp/run"
+printf hi >"$tmp/run/rank-0.zpt"
+expect 1 "^rank-0.zpt: $no_trace$" check_reports_a_file_that_is_no_trace trace check "$tmp/run"
+! grep -q 'empty\|damaged' "$tmp/out"
+verdict $? and_nothing_else_about_it "$(head -c 300 "$tmp/out")"
+expect 2 "rank-0.zpt: $no_trace" dump_reports_it_likewise trace dump "$tmp/run/rank-0.zpt"
+printf 'ZPTRACE\001\000\001\377\377' >"$tmp/run/rank-0.zpt"
+expect 1 "^all traces are empty" a_trace_may_end_early trace check "$tmp/run"
+printf 'ZPTRACE\001\000\001\015' >"$tmp/run/rank-0.zpt"
+expect 1 "^rank 0's trace is damaged before its first record, near byte 11" \
+  a_trace_that_is_damaged_is_a_trace trace check "$tmp/run"
 finish
