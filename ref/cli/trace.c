@@ -115,6 +115,20 @@ static void print_findings(const zp_trace_verdict *v)
   if (listed > PRINTED_MAX) printf("and %d more (--json lists all)\n", (int)listed - PRINTED_MAX);
 }
 
+/* Whether all errors only say what could not be read, so that the rest shows no contradiction. */
+static int is_unread(const zp_trace_verdict *v)
+{
+  int32_t unread = 0, other = 0;
+  for (int32_t i = 0; i < v->findings; i++) {
+    const zp_trace_finding *f = &v->finding[i];
+    if (f->warning || f->consequence == 1) continue;
+    if (zp_trace_unread(f->kind) != NULL) unread++;
+    else other++;
+  }
+  for (int32_t i = 0; i < v->causes; i++) other += zp_trace_unread(v->cause[i].kind) == NULL;
+  return unread > 0 && other == 0;
+}
+
 /* What the verdict is about: without fingerprints, values may differ. */
 static const char *verdict_of(const zp_trace_verdict *v)
 {
@@ -134,7 +148,11 @@ static void print_text(const zp_trace_verdict *v, const zp_trace_attempt *of)
 {
   const int bad = v->errors > 0;
   for (int32_t i = 0; i < v->causes;) i = print_cause(v, i);
-  printf("%" PRId64 " records of %d ranks: %s", v->records, (int)v->world, verdict_of(v));
+  printf("%" PRId64 " records of %d ranks: ", v->records, (int)v->world);
+  if (is_unread(v))
+    printf("cannot be judged%s: %s", v->records > 0 ? " completely" : "",
+           zp_trace_unread(v->cause[0].kind));
+  else printf("%s", verdict_of(v));
   if (v->values > 0) printf(" (order, shapes and %" PRId64 " values)", v->values);
   else if (!bad) printf(" (order and shapes only)");
   if (v->mismatches > 1) printf("; %" PRId64 " operations differ", v->mismatches);

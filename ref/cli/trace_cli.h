@@ -8,6 +8,9 @@
 void zp_trace_sentence(const zp_trace_cause *c, char *text, size_t cap);
 /* "consequence: ", "warning: " or "", what precedes the text of a finding. */
 const char *zp_trace_mark(const zp_trace_finding *f);
+/* Why a run with findings of a kind is not judged, or only in part; NULL: the kind is another
+ * one. */
+const char *zp_trace_unread(const char *kind);
 /* Errors as annotations of GitHub's workflows, each at the line of its call. */
 void zp_trace_print_github(const zp_trace_verdict *v, const zp_trace_attempt *of);
 /* A JUnit report: a test for each rank, and one for the run. */

@@ -25,6 +25,17 @@ const char *zp_trace_mark(const zp_trace_finding *f)
   return f->consequence > 0 ? "consequence: " : f->warning ? "warning: " : "";
 }
 
+const char *zp_trace_unread(const char *kind)
+{
+  static const char *const kinds[][2] = {{"world", "the files belong to runs of different sizes"},
+                                         {"missing", "a trace is missing"},
+                                         {"damaged", "a file cannot be read to its end"},
+                                         {"empty", "no operation was recorded"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (strcmp(kind, kinds[i][0]) == 0) return kinds[i][1];
+  return NULL;
+}
+
 static const char *alternatives(const zp_trace_cause *c)
 {
   return c->equally_likely ? " (one of several explanations that the traces permit)" : "";

@@ -50,7 +50,7 @@ OUTPUT = 64 << 20  # bytes read of an output
 CONTROL = re.compile("[\0-\x08\x0b-\x1f\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 REPORT = re.compile(r"ERROR: \w+Sanitizer|runtime error: |SUMMARY: \w+Sanitizer|CHECK failed")
 SUITE = re.compile(
-    r"Traceback \(most recent call last\)|internal error of the suite|cannot be judged|"
+    r"Traceback \(most recent call last\)|internal error of the suite|"
     r"the judge failed|the suite itself failed"
 )
 BINARY = (".bin", ".zpt")  # of checkpoints and recorded runs

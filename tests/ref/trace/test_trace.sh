@@ -37,12 +37,12 @@ make_run() {
 judged() { # judged CODE PATTERN: the exit code, and the pattern in the first line, which names the
   # cause if there are errors, or in the first warning
   "$zp" trace check "$dir/run" >"$dir/out" 2>&1
-  [ $? -eq "$1" ] && grep -Eq '^[0-9]+ records of [0-9]+ ranks: (in)?consistent' "$dir/out" &&
+  [ $? -eq "$1" ] && grep -Eq '^[0-9]+ records of [0-9]+ ranks: ((in)?consistent|cannot be)' "$dir/out" &&
     if [ "$1" -eq 0 ]; then head -2 "$dir/out"; else head -1 "$dir/out"; fi | grep -Eq "$2"
 }
 
 findings() { # how many the last verdict lists after its causes
-  sed '1,/: \(in\)*consistent/d; /^(/,$d' "$dir/out" | wc -l
+  sed '1,/ ranks: /d; /^(/,$d' "$dir/out" | wc -l
 }
 
 says() { # says NAME CODE PATTERN WORLD TP RECORDS FAULT...

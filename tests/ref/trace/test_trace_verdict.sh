@@ -71,4 +71,35 @@ expect 1 "^all traces are empty" a_trace_may_end_early trace check "$tmp/run"
 printf 'ZPTRACE\001\000\001\015' >"$tmp/run/rank-0.zpt"
 expect 1 "^rank 0's trace is damaged before its first record, near byte 11" \
   a_trace_that_is_damaged_is_a_trace trace check "$tmp/run"
+
+# What is not judged is not called inconsistent
+expect 1 '^0 records of 1 ranks: cannot be judged: a file cannot be read to its end$' \
+  nothing_of_a_damaged_file_is_judged trace check "$tmp/run"
+make_run barriers
+rm "$tmp/run/rank-0.zpt"
+expect 1 '^3 records of 2 ranks: cannot be judged completely: a trace is missing$' \
+  a_run_without_a_trace_is_judged_in_part trace check "$tmp/run"
+printf 'ZPTRACE\001\000\003' >"$tmp/run/rank-0.zpt"
+expect 1 '^0 records of 2 ranks: cannot be judged: the files belong to runs of different sizes$' \
+  two_runs_are_not_judged trace check "$tmp/run"
+rm "$tmp/run/rank-1.zpt"
+printf 'ZPTRACE\001\000\001\011' >"$tmp/run/rank-0.zpt"
+expect 1 '^0 records of 1 ranks: cannot be judged: no operation was recorded$' \
+  empty_traces_are_not_judged trace check "$tmp/run"
+make_run barriers
+printf '\015' >>"$tmp/run/rank-1.zpt"
+expect 1 ': inconsistent, the traces do not match each other$' \
+  what_was_read_may_be_inconsistent_nevertheless trace check "$tmp/run"
+
+# The step of a finding is in the JSON, too
+make_run barriers
+json the_step_of_a_mismatch_is_in_the_json \
+  '.findings[0] | .kind == "mismatch" and .step == 1 and (.text | contains("(step 1)"))' \
+  trace check --json "$tmp/run"
+make_run circle
+json the_step_of_a_cycle_is_in_the_json \
+  '.findings[] | select(.kind == "cycle") | .step == 7 and (.text | contains("(step 7)"))' \
+  trace check --json "$tmp/run"
+json every_finding_of_a_record_in_a_step_has_it \
+  '[.findings[] | select(.kind != "short") | .step] == [7, 7, 7]' trace check --json "$tmp/run"
 finish

@@ -32,8 +32,20 @@ def barriers():
     return program
 
 
+def circle():
+    """Two ranks that enter the operations of two groups in another order, in step 7."""
+    program = Program(3)
+    groups = program.group([0, 1, 2]), program.group([0, 1])
+    for rank, events in enumerate(program.events):
+        events.append(("step", 7))
+        for unit in (1, 0) if rank == 1 else (0, 1):
+            if rank in program.groups[groups[unit]]:
+                events.append(("op", groups[unit], PLAIN, False, unit))
+    return program
+
+
 PLAIN = (BROADCAST, NONE, FP32, 9, 0)
-RUNS = {"values": values, "barriers": barriers}
+RUNS = {"values": values, "barriers": barriers, "circle": circle}
 
 if __name__ == "__main__":
     made = RUNS[sys.argv[2]](*sys.argv[3:])
