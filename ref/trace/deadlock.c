@@ -130,13 +130,14 @@ static void report_cycle(judge *j, int32_t from, int async)
     rank[length++] = r;
     r = p->next;
   } while (r != from);
+  const zp_trace_at first = j->p[from].wait[next_wait(&j->p[from])].at;
   zp_trace_add_finding(
-      j, "cycle", from, j->p[from].wait[next_wait(&j->p[from])].at.record, async,
-      "a cycle of %d ranks%s: %s%s", (int)length,
+      j, "cycle", from, first.record, async, "a cycle of %d ranks%s: %s%s", (int)length,
       async ? " through asynchronous operations, which would deadlock on a device that runs "
               "them in order"
             : "",
       text, length > LISTED ? "; and so on" : "");
+  zp_trace_set_step(j, first.step);
   zp_trace_set_ranks(j, rank, length);
   free(rank);
 }
@@ -252,12 +253,14 @@ static int drop_places(judge *j, int32_t r, const wait w)
     if (n++ == 0) first = q;
     zp_trace_drop_member(j, w.g, q);
   }
-  if (n > 0 && j->missing == 0)
+  if (n > 0 && j->missing == 0) {
     zp_trace_add_finding(j, "absent", r, w.at.record, 0,
                          "rank %d waits at its %s for group rank %d%s in %s, which no "
                          "rank has joined",
                          (int)r, zp_trace_at_text(w.at, at), (int)first, n > 1 ? " and others" : "",
                          zp_trace_group_text(w.g, name));
+    zp_trace_set_step(j, w.at.step);
+  }
   return n > 0;
 }
 

@@ -51,6 +51,7 @@ static void report(judge *j, const exited *e, int32_t n)
                          "%s ended with %s, rank %d first, %s %s", who, how,
                          (int)first->reader.rank, after, where);
   zp_trace_set_ranks(j, rank, n);
+  zp_trace_set_step(j, at.step);
   /* the cause precedes the other findings of its record */
   j->verdict->finding[j->verdict->findings - 1].order -= INT32_MAX;
   free(rank);

@@ -42,6 +42,11 @@ void zp_trace_set_ranks(judge *j, const int32_t *rank, int32_t n)
   f->n_ranks = n;
 }
 
+void zp_trace_set_step(judge *j, int64_t step)
+{
+  j->verdict->finding[j->verdict->findings - 1].step = step;
+}
+
 const char *zp_trace_ranks(const int32_t *rank, int32_t n, char *text)
 {
   if (n == 1) snprintf(text, ZP_TRACE_RANKS, "rank %d", (int)rank[0]);

@@ -118,6 +118,7 @@ static void enter(judge *j, player *p, zp_trace_def *d)
                          "rank %d enters %s at its %s: got root %d, expected 0 to %d",
                          (int)p->reader.rank, text, zp_trace_at_text(at, where), (int)d->sig.root,
                          (int)m.g->size - 1);
+    zp_trace_set_step(j, at.step);
   }
   if (d->sig.flags & ZP_TRACE_ANY) zp_trace_from_any(j, p, m, &d->sig, at, d->link);
   else if (zp_trace_enter(j, p, m, &d->sig, at))
@@ -275,6 +276,7 @@ static void report_damage(judge *j, const player *p)
                        "rank %d's trace is damaged %s, near byte %" PRId64
                        ": the rest of it is not judged",
                        (int)p->reader.rank, after, byte);
+  zp_trace_set_step(j, p->step);
 }
 
 static void finish(judge *j)
@@ -310,6 +312,7 @@ static void finish(judge *j)
                          "%s ha%s " ZP_TRACE_NO_END, zp_trace_ranks(cut, stopped, who),
                          stopped > 1 ? "ve" : "s");
     zp_trace_set_ranks(j, cut, stopped);
+    zp_trace_set_step(j, j->p[cut[0]].step);
   }
   free(cut);
   if (j->records == 0 && damaged == 0)

@@ -372,6 +372,8 @@ void zp_trace_add_finding(judge *j, const char *kind, int32_t rank, int64_t reco
                           const char *format, ...) __attribute__((format(printf, 6, 7)));
 /* Sets the n ranks, in ascending order, that the last finding concerns. */
 void zp_trace_set_ranks(judge *j, const int32_t *rank, int32_t n);
+/* Sets the step of the last finding. */
+void zp_trace_set_step(judge *j, int64_t step);
 /* "rank 7", "3 ranks (0, 2, 3)", "9999 ranks (0, 2, 3, 4, 5, 6, 7, ...)": text of NAMES bytes */
 enum { ZP_TRACE_RANKS = 80 };
 const char *zp_trace_ranks(const int32_t *rank, int32_t n, char *text);

@@ -104,6 +104,7 @@ static void report_ahead(judge *j, const gap *a, int64_t record, int64_t more, c
       zp_trace_ranks(late, n_late, most), killed ? "had not entered" : "never enter", where,
       killed ? " when their traces stopped" : "", (int)a->first, zp_trace_at_text(a->at, at));
   zp_trace_set_ranks(j, early, n_early);
+  zp_trace_set_step(j, a->at.step);
 }
 
 static int is_later(const judge *j, const player *p, const gap *a)
@@ -173,6 +174,8 @@ static void report_late(judge *j, const gap *a, const int32_t *rank, int32_t n, 
                        records, last == 1 ? "" : "s", fewer, by, n_by == 1 ? "s" : "",
                        many ? "them" : who, where);
   zp_trace_set_ranks(j, rank, n);
+  for (int32_t k = n; k-- > 0;)
+    if (j->p[rank[k]].reader.records == least) zp_trace_set_step(j, j->p[rank[k]].step);
   j->verdict->finding[j->verdict->findings - 1].unfinished = may_continue(j, a, rank, n);
 }
 

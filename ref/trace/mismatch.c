@@ -53,6 +53,7 @@ static void report_two(judge *j, const group *g, int64_t i, const inst *x)
                        tie       ? "; the traces do not show which of the two is right"
                        : few > 1 ? "; other ranks differ as well"
                                  : "");
+  zp_trace_set_step(j, odd_at.step);
   if (tie) name_members(j, g, i);
 }
 
