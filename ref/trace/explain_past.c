@@ -294,6 +294,35 @@ static void add_gains_by_line(explain *x, change *c, int64_t places, int32_t *su
   (void)sequence(x, c->e->rank, 0, &head);
 }
 
+/* Whether element i of the sequence of a rank, whose window begins at `head`, is an operation of a
+ * team. */
+static int is_of_team(const explain *x, int32_t rank, int64_t i, int64_t head, int32_t at)
+{
+  const player *p = &x->j->p[rank];
+  const track *t = &x->track[rank];
+  if (i < head) {
+    const int32_t link = p->past[(p->past_n - (head - i)) & (p->past_cap - 1)];
+    return link >= 0 && p->link[link].g != NULL && p->link[link].g == x->team[at].known;
+  }
+  for (int32_t k = t->head; k < t->n; k++) {
+    const event *e = &t->event[k];
+    if ((e->kind == EVENT_OP || e->kind == EVENT_STEP) && i-- == head)
+      return e->kind == EVENT_OP && e->team == at;
+  }
+  return 0;
+}
+
+/* By how many places before element `at` an operation can have been skipped, at most `most`: not
+ * before another one of its group, since the group's other members entered it after that one. */
+static int64_t room_before(const explain *x, const edit *e, int64_t at, int64_t head, int64_t most)
+{
+  const player *p = &x->j->p[e->rank];
+  const int64_t first = p->past_n <= p->past_cap; /* after START */
+  int64_t n = 0;
+  while (n < most && at - n > first && !is_of_team(x, e->rank, at - n - 1, head, e->what.team)) n++;
+  return n;
+}
+
 int32_t zp_explain_support(explain *x, edit *e)
 {
   const int32_t other_call =
@@ -312,7 +341,7 @@ int32_t zp_explain_support(explain *x, edit *e)
   if (e->spot.back > 0) {
     c.at = e->spot.order;
     if (back > e->spot.room) back = e->spot.room;
-  }
+  } else back = room_before(x, e, c.at, head, back);
   /* an operation may have been skipped before others that are asynchronous */
   const int64_t places = back < c.at ? back + 1 : c.at;
   int32_t support[BACK + 1] = {0};

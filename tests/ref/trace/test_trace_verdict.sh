@@ -48,6 +48,13 @@ first two_values_have_a_majority "step 1: rank 2 entered broadcast of 4 fp32 roo
 'world' {0–2} at its record 1, with another root than ranks 0, 1, which entered broadcast of 4 \
 fp32 root 0 (ex.py:16)"
 
+# An operation is skipped after the one that precedes it in its group, not anywhere before
+for rank in 0 1; do
+  make_run alternating $rank
+  expect 1 "^step 4: either rank $rank skipped all_reduce sum of 1 fp32 .* and entered barrier" \
+    earlier_steps_show_that_rank_${rank}_skipped trace check "$tmp/run"
+done
+
 # A barrier has no elements
 make_run barriers
 "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1

@@ -2,7 +2,18 @@
 
 import sys
 
-from cause_programs import BARRIER, BROADCAST, FP32, I64, NONE, Program, Run, write
+from cause_programs import (
+    ALL_REDUCE,
+    BARRIER,
+    BROADCAST,
+    FP32,
+    I64,
+    NONE,
+    SUM,
+    Program,
+    Run,
+    write,
+)
 
 
 def values(*each):
@@ -44,8 +55,30 @@ def circle():
     return program
 
 
+def alternating(rank_that_skips):
+    """Data parallel training on two ranks, with a barrier in every second step. In the last step
+    one rank skips the all_reduce of the loss."""
+    program = Program(2)
+    group = program.group(range(2))
+    program.stuck = True  # operations that differ block their members
+    for rank, events in enumerate(program.events):
+        for step in range(5):
+            unit = 3 * step
+            if step == 1:  # as DistributedDataParallel does, which rearranges its buckets
+                buckets = [(BROADCAST, NONE, 4, count, 0) for count in (5, 1)]
+                events += [("op", group, sig, True, 100 + sig[3]) for sig in buckets]
+            events += [("op", group, GRADIENTS, True, unit), ("step", step)]
+            if step < 4 or rank != int(rank_that_skips):
+                events.append(("op", group, LOSS, False, unit + 1))
+            if step % 2 == 0:
+                events.append(("op", group, (BARRIER, NONE, 0, 0, -1), False, unit + 2))
+    return program
+
+
+GRADIENTS = (ALL_REDUCE, SUM, FP32, 676, -1)
+LOSS = (ALL_REDUCE, SUM, FP32, 1, -1)
 PLAIN = (BROADCAST, NONE, FP32, 9, 0)
-RUNS = {"values": values, "barriers": barriers, "circle": circle}
+RUNS = {"values": values, "barriers": barriers, "circle": circle, "alternating": alternating}
 
 if __name__ == "__main__":
     made = RUNS[sys.argv[2]](*sys.argv[3:])
