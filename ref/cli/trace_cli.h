@@ -4,7 +4,8 @@
 
 #include "../trace/trace.h"
 
-/* A cause with its step and phase: "step 3, backward: rank 2 ...". */
+/* A cause with its step and phase: "step 3, backward: rank 2 ...", and of an alternative that it is
+ * one. */
 void zp_trace_sentence(const zp_trace_cause *c, char *text, size_t cap);
 /* "consequence: ", "warning: " or "", what precedes the text of a finding. */
 const char *zp_trace_mark(const zp_trace_finding *f);

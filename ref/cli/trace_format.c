@@ -8,16 +8,16 @@
 
 #include "trace_cli.h"
 
-enum { SENTENCE = 2400 };
+enum { SENTENCE = 2700 };
 
 void zp_trace_sentence(const zp_trace_cause *c, char *text, size_t cap)
 {
-  char moment[320] = "";
+  char moment[320] = "", said[ZP_TRACE_CAUSE_TEXT];
   if (c->step >= 0) snprintf(moment, sizeof moment, "step %" PRId64, c->step);
   if (c->phase != NULL)
     snprintf(moment + strlen(moment), sizeof moment - strlen(moment), "%s%s",
              c->step >= 0 ? ", " : "", c->phase);
-  snprintf(text, cap, "%s%s%s", moment, moment[0] ? ": " : "", c->text);
+  snprintf(text, cap, "%s%s%s", moment, moment[0] ? ": " : "", zp_trace_cause_text(c, said));
 }
 
 const char *zp_trace_mark(const zp_trace_finding *f)
@@ -34,11 +34,6 @@ const char *zp_trace_unread(const char *kind)
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (strcmp(kind, kinds[i][0]) == 0) return kinds[i][1];
   return NULL;
-}
-
-static const char *alternatives(const zp_trace_cause *c)
-{
-  return c->equally_likely ? " (one of several explanations that the traces permit)" : "";
 }
 
 /* ---- GitHub ---------------------------------------------------------------------------------- */
@@ -80,8 +75,7 @@ static int put_position(const char *site)
   return 1;
 }
 
-static void put_annotation(const char *level, const char *site, const char *title, const char *text,
-                           const char *more)
+static void put_annotation(const char *level, const char *site, const char *title, const char *text)
 {
   printf("::%s", level);
   if (!put_position(site)) putchar(' ');
@@ -89,7 +83,6 @@ static void put_annotation(const char *level, const char *site, const char *titl
   put_escaped(title, 1);
   fputs("::", stdout);
   put_escaped(text, 0);
-  put_escaped(more, 0);
   putchar('\n');
 }
 
@@ -98,13 +91,12 @@ void zp_trace_print_github(const zp_trace_verdict *v, const zp_trace_attempt *of
   char text[SENTENCE];
   for (int32_t i = 0; i < v->causes; i++) {
     zp_trace_sentence(&v->cause[i], text, sizeof text);
-    put_annotation("error", v->cause[i].site, "zeroproof trace check", text,
-                   alternatives(&v->cause[i]));
+    put_annotation("error", v->cause[i].site, "zeroproof trace check", text);
   }
   for (int32_t i = 0; i < v->findings; i++) {
     const zp_trace_finding *f = &v->finding[i];
     if (f->consequence != 0) continue; /* a step shows only ten annotations */
-    put_annotation(f->warning ? "warning" : "error", NULL, "zeroproof trace check", f->text, "");
+    put_annotation(f->warning ? "warning" : "error", NULL, "zeroproof trace check", f->text);
   }
   if (v->errors == 0)
     printf("%" PRId64 " records of %d ranks in %s: consistent\n", v->records, (int)v->world,
@@ -128,7 +120,7 @@ static void put_xml(const char *text, int ascii)
   }
 }
 
-static void put_case(const char *name, const char *kind, const char *text, const char *more)
+static void put_case(const char *name, const char *kind, const char *text)
 {
   printf("    <testcase classname=\"zeroproof.trace\" name=\"%s\" time=\"0\"", name);
   if (text == NULL) {
@@ -139,7 +131,6 @@ static void put_case(const char *name, const char *kind, const char *text, const
   put_xml(kind, 0);
   fputs("\" message=\"", stdout);
   put_xml(text, 0);
-  put_xml(more, 0);
   fputs("\">", stdout);
   put_xml(text, 0);
   puts("</failure>\n    </testcase>");
@@ -170,14 +161,14 @@ void zp_trace_print_junit(const zp_trace_verdict *v, const zp_trace_attempt *of)
     if (c->n_ranks > 0) snprintf(name, sizeof name, "cause %d: rank %d", (int)i, (int)c->ranks[0]);
     else snprintf(name, sizeof name, "cause %d", (int)i);
     zp_trace_sentence(c, text, sizeof text);
-    put_case(name, c->kind, text, alternatives(c));
+    put_case(name, c->kind, text);
   }
   for (int32_t i = 0; i < v->findings; i++) {
     if (!is_shown(&v->finding[i])) continue;
     snprintf(name, sizeof name, "finding %d: rank %d", (int)i, (int)v->finding[i].rank);
-    put_case(name, v->finding[i].kind, v->finding[i].text, "");
+    put_case(name, v->finding[i].kind, v->finding[i].text);
   }
-  if (n == 0) put_case("the ranks enter the same operations", NULL, NULL, NULL);
+  if (n == 0) put_case("the ranks enter the same operations", NULL, NULL);
   fputs("    <system-out>", stdout);
   for (int32_t i = 0; i < v->findings; i++) {
     if (is_shown(&v->finding[i]) || v->finding[i].consequence < 0) continue;

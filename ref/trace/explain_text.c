@@ -423,7 +423,8 @@ static int32_t more_of(const plan *p, int32_t k)
 void zp_explain_report(explain *x, plan *const *plans, int32_t n)
 {
   int32_t number = 0;
-  for (int32_t k = 0; k < n; k++) report(x, &plans[k]->option[0], 0, n > 1, more_of(plans[k], 0));
+  for (int32_t k = 0; k < n; k++)
+    report(x, &plans[k]->option[0], 0, n > 1 ? n : 0, more_of(plans[k], 0));
   for (int32_t k = 1; k < plans[0]->n; k++) {
     const option *o = &plans[0]->option[k];
     int seen = 0;

@@ -76,6 +76,16 @@ const char *zp_trace_runs(const int32_t *rank, int32_t n, char *text)
   return text;
 }
 
+const char *zp_trace_cause_text(const zp_trace_cause *c, char *text)
+{
+  char of[64] = "";
+  if (c->equally_likely > 0)
+    snprintf(of, sizeof of, " (one of %d explanations that the traces permit)",
+             (int)c->equally_likely);
+  snprintf(text, ZP_TRACE_CAUSE_TEXT, "%.2000s%s", c->text, of);
+  return text;
+}
+
 const char *zp_trace_at_text(zp_trace_at at, char *text)
 {
   const int n = snprintf(text, ZP_TRACE_AT, "record %" PRId64, at.record);

@@ -246,14 +246,15 @@ typedef struct zp_trace_finding {
   zp_trace_differs value;
 } zp_trace_finding;
 
-/* A deviation that explains errors. Causes with the same `cause` are equally likely explanations of
- * the same errors, the best first. */
+/* A deviation that explains errors. Causes with the same `cause` are alternative explanations of
+ * the same errors, each with as few deviations, the best first. */
 typedef struct zp_trace_cause {
   const char *kind;
-  int32_t cause, equally_likely; /* equally_likely: the traces also permit another explanation */
-  int32_t *ranks, n_ranks;       /* the deviating ranks; none: no rank is known */
-  int64_t record, step;          /* of the first rank; -1: unknown */
-  int64_t waiting_record;        /* of the next one; -1: unknown */
+  int32_t cause;
+  int32_t equally_likely;  /* how many alternatives there are; 0: it is the only one */
+  int32_t *ranks, n_ranks; /* the deviating ranks; none: no rank is known */
+  int64_t record, step;    /* of the first rank; -1: unknown */
+  int64_t waiting_record;  /* of the next one; -1: unknown */
   int32_t waiting; /* a rank that entered the operation that the cause concerns; -1: unknown */
   char *op, *group, *site, *phase, *text;
   zp_trace_differs value;
@@ -274,6 +275,9 @@ typedef struct zp_trace_verdict {
 /* Judges the traces of dir. Returns 0, or a status that *err explains: ZP_E_REFUSED (dir has no
  * readable traces) or ZP_E_MEMORY. The caller always frees *v. */
 int zp_trace_judge(const char *dir, zp_trace_verdict *v, zp_error *err);
+/* The text of a cause, and of an alternative that it is one: ZP_TRACE_CAUSE_TEXT bytes. */
+enum { ZP_TRACE_CAUSE_TEXT = 2112 };
+const char *zp_trace_cause_text(const zp_trace_cause *c, char *text);
 void zp_trace_verdict_free(zp_trace_verdict *v);
 
 /* The ranks of a picture, which the caller frees. */

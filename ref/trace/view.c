@@ -43,7 +43,7 @@ static void arguments(zp_chrome_trace *t, const view *v, const zp_timed_op *op,
                       const zp_trace_def *d, int64_t step)
 {
   const zp_trace_reader *r = &v->reader;
-  char text[TEXT];
+  char text[TEXT], cause[ZP_TRACE_CAUSE_TEXT];
   const char *phase = d->phase > 0 ? zp_trace_text(r, &r->phases, d->phase) : "";
   const char *site = d->site > 0 ? zp_trace_text(r, &r->sites, d->site) : "";
   zp_trace_describe(&d->sig, text, sizeof text);
@@ -55,7 +55,8 @@ static void arguments(zp_chrome_trace *t, const view *v, const zp_timed_op *op,
   if (site[0]) zp_chrome_string(t, "site", site);
   if (op->back != ZP_BACK)
     zp_chrome_string(t, "returned", op->back == ZP_BACK_NEVER ? "never" : "unknown");
-  if (op->mark) zp_chrome_string(t, "cause", v->verdict.cause[op->mark - 1].text);
+  if (op->mark)
+    zp_chrome_string(t, "cause", zp_trace_cause_text(&v->verdict.cause[op->mark - 1], cause));
 }
 
 /* An asynchronous operation has a slice for its call. */
@@ -218,6 +219,7 @@ static int say_cause(zp_chrome_trace *t, view *v, const zp_trace_cause *cause)
 {
   const zp_timed_rank *r = cause->n_ranks > 0 ? rank_of(v, cause->ranks[0]) : NULL;
   const zp_timed_op *op = own_op(r, cause);
+  char text[ZP_TRACE_CAUSE_TEXT];
   int64_t at = op == NULL || at_end(cause) ? -1 : op->enter;
   if (r == NULL && (op = waiting_op(v, cause)) != NULL) {
     r = rank_of(v, cause->waiting);
@@ -228,7 +230,7 @@ static int say_cause(zp_chrome_trace *t, view *v, const zp_trace_cause *cause)
   zp_chrome_string(t, "s", "p");
   zp_chrome_row(t, r->rank, op == NULL ? 0 : op->row);
   zp_chrome_time(t, "ts", inside(v, r, at < 0 ? r->last : at));
-  zp_chrome_string(t, "name", cause->text);
+  zp_chrome_string(t, "name", zp_trace_cause_text(cause, text));
   zp_chrome_string(t, "cat", "cause");
   zp_chrome_string(t, "cname", "terrible");
   zp_chrome_close(t);

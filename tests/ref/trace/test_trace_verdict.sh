@@ -55,6 +55,18 @@ for rank in 0 1; do
     earlier_steps_show_that_rank_${rank}_skipped trace check "$tmp/run"
 done
 
+# A cause that is one of several is nowhere stated as the only one
+one="rank 1 skipped all_reduce sum of 1 fp32 .*[(]one of 2 explanations that the traces permit[)]"
+for format in github junit; do
+  expect 1 "$one" ${format}_says_that_there_is_another_explanation \
+    trace check --format $format "$tmp/run"
+done
+expect 1 "^alarm: .*$one\$" the_alarm_says_that_there_is_another_explanation \
+  trace watch --interval 0.1 --stall 0.01 "$tmp/run"
+"$zp" trace view "$tmp/run" --out "$tmp/view.json" >"$tmp/out" 2>&1 &&
+  grep -q "\"cause\":\"$one\"" "$tmp/view.json" && grep -q "\"name\":\"$one\"" "$tmp/view.json"
+verdict $? the_picture_says_that_there_is_another_explanation "$(grep -o "$one" "$tmp/view.json")"
+
 # A barrier has no elements
 make_run barriers
 "$zp" trace check "$tmp/run" >"$tmp/out" 2>&1
