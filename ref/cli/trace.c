@@ -35,12 +35,13 @@ static json_t *causes(const zp_trace_verdict *v)
       json_array_append_new(ranks, json_integer(c->ranks[k]));
     json_array_append_new(
         list,
-        json_pack("{s:i, s:s, s:b, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s}", "cause",
-                  (int)c->cause, "kind", c->kind, "equally_likely", (int)c->equally_likely, "rank",
-                  c->n_ranks > 0 ? (int)c->ranks[0] : -1, "ranks", ranks, "step",
-                  (json_int_t)c->step, "record", (json_int_t)c->record, "op", text_or_null(c->op),
-                  "group", text_or_null(c->group), "site", text_or_null(c->site), "phase",
-                  text_or_null(c->phase), "value", value_of(&c->value), "text", c->text));
+        json_pack("{s:i, s:s, s:b, s:b, s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:s}", "cause",
+                  (int)c->cause, "kind", c->kind, "equally_likely", (int)c->equally_likely,
+                  "likeliest", (int)c->likeliest, "rank", c->n_ranks > 0 ? (int)c->ranks[0] : -1,
+                  "ranks", ranks, "step", (json_int_t)c->step, "record", (json_int_t)c->record,
+                  "op", text_or_null(c->op), "group", text_or_null(c->group), "site",
+                  text_or_null(c->site), "phase", text_or_null(c->phase), "value",
+                  value_of(&c->value), "text", c->text));
   }
   return list;
 }
@@ -99,8 +100,10 @@ static int32_t print_cause(const zp_trace_verdict *v, int32_t i)
     if (k == i && end > i + 1) printf("either ");
     printf("%s", c->text);
   }
-  printf("%s\n",
-         end > i + 1 ? ": the traces permit each of these; the first is the likeliest" : "");
+  if (end > i + 1 && v->cause[i].likeliest)
+    printf(": the traces permit each of these; the first is the likeliest");
+  else if (end > i + 1) printf(": the traces permit each of these, and do not show which it is");
+  putchar('\n');
   return end;
 }
 

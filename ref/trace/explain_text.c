@@ -382,7 +382,8 @@ static void set_moment(judge *j, zp_trace_cause *c, const edit *e, const event *
 }
 
 /* The cause that an option is, in the windows as they are. */
-static void report(explain *x, const option *o, int32_t number, int32_t equally, int32_t more)
+static void report(explain *x, const option *o, int32_t number, int32_t equally, int32_t more,
+                   int32_t likeliest)
 {
   judge *j = x->j;
   const edit *e = o->edit;
@@ -393,6 +394,7 @@ static void report(explain *x, const option *o, int32_t number, int32_t equally,
   if (more > 0) put(t, " (and %d more deviation%s)", (int)more, more > 1 ? "s" : "");
   zp_trace_cause *c = add_cause(j, kind, number);
   c->equally_likely = equally;
+  c->likeliest = likeliest;
   c->text = copy(j, t->s);
   c->ranks = zp_trace_grow(&j->failure, NULL, 0, (size_t)o->n, sizeof *c->ranks);
   for (int32_t i = 0; i < o->n; i++) c->ranks[c->n_ranks++] = o->edit[i].rank;
@@ -423,8 +425,9 @@ static int32_t more_of(const plan *p, int32_t k)
 void zp_explain_report(explain *x, plan *const *plans, int32_t n)
 {
   int32_t number = 0;
+  const int leads = n == 1 || plans[0]->support > plans[1]->support;
   for (int32_t k = 0; k < n; k++)
-    report(x, &plans[k]->option[0], 0, n > 1 ? n : 0, more_of(plans[k], 0));
+    report(x, &plans[k]->option[0], 0, n > 1 ? n : 0, more_of(plans[k], 0), k == 0 && leads);
   for (int32_t k = 1; k < plans[0]->n; k++) {
     const option *o = &plans[0]->option[k];
     int seen = 0;
@@ -432,7 +435,7 @@ void zp_explain_report(explain *x, plan *const *plans, int32_t n)
     for (int32_t i = 0; i < k; i++) seen |= plans[0]->option[i].edit->rank == o->edit->rank;
     if (seen) continue;
     zp_explain_replay(x);
-    report(x, o, ++number, 0, more_of(plans[0], k));
+    report(x, o, ++number, 0, more_of(plans[0], k), 1);
   }
   zp_explain_undo(x, x->edited);
 }
@@ -442,6 +445,7 @@ void zp_trace_first_cause(judge *j, const zp_trace_finding *f)
   zp_trace_verdict *v = j->verdict;
   zp_trace_cause *c = add_cause(j, f->kind, 0);
   c->text = copy(j, f->text);
+  c->likeliest = 1;
   c->record = f->record;
   c->step = f->step;
   if (f->op != NULL) c->op = copy(j, f->op);

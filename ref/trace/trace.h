@@ -252,6 +252,7 @@ typedef struct zp_trace_cause {
   const char *kind;
   int32_t cause;
   int32_t equally_likely;  /* how many alternatives there are; 0: it is the only one */
+  int32_t likeliest;       /* it is the only one, or what the ranks did before favours it */
   int32_t *ranks, n_ranks; /* the deviating ranks; none: no rank is known */
   int64_t record, step;    /* of the first rank; -1: unknown */
   int64_t waiting_record;  /* of the next one; -1: unknown */

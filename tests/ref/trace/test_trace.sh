@@ -37,7 +37,8 @@ make_run() {
 judged() { # judged CODE PATTERN: the exit code, and the pattern in the first line, which names the
   # cause if there are errors, or in the first warning
   "$zp" trace check "$dir/run" >"$dir/out" 2>&1
-  [ $? -eq "$1" ] && grep -Eq '^[0-9]+ records of [0-9]+ ranks: ((in)?consistent|cannot be)' "$dir/out" &&
+  [ $? -eq "$1" ] &&
+    grep -Eq '^[0-9]+ records of [0-9]+ ranks: ((in)?consistent|cannot be)' "$dir/out" &&
     if [ "$1" -eq 0 ]; then head -2 "$dir/out"; else head -1 "$dir/out"; fi | grep -Eq "$2"
 }
 
@@ -273,8 +274,9 @@ make_run 12 3 800 skip 5 408
 "$zp" trace check --json "$dir/run" >"$dir/out" 2>&1
 test $? -eq 1 && jq -en 'input | .good == false
   and .findings[0].rank == 5 and .findings[0].kind == "short" and .findings[0].consequence
-  and .cause == [{"cause": 0, "kind": "skip", "equally_likely": false, "rank": 5, "ranks": [5],
-    "step": 51, "record": .cause[0].record, "op": "all_reduce sum of 4096 bf16", "group": "tp",
+  and .cause == [{"cause": 0, "kind": "skip", "equally_likely": false,
+    "likeliest": true, "rank": 5, "ranks": [5], "step": 51,
+    "record": .cause[0].record, "op": "all_reduce sum of 4096 bf16", "group": "tp",
     "site": "train.py:10;trainer.py:88;main.py:7", "phase": "gradient",
     "value": null, "text": .cause[0].text}]' <"$dir/out" >/dev/null
 result "findings as JSON" $?

@@ -54,6 +54,9 @@ for rank in 0 1; do
   expect 1 "^step 4: either rank $rank skipped all_reduce sum of 1 fp32 .* and entered barrier" \
     earlier_steps_show_that_rank_${rank}_skipped trace check "$tmp/run"
 done
+json the_first_of_them_is_the_likeliest '.cause | length == 2 and
+  map([.equally_likely, .likeliest]) == [[true, true], [true, false]]' \
+  trace check --json "$tmp/run"
 
 # A cause that is one of several is nowhere stated as the only one
 one="rank 1 skipped all_reduce sum of 1 fp32 .*[(]one of 2 explanations that the traces permit[)]"
@@ -66,6 +69,12 @@ expect 1 "^alarm: .*$one\$" the_alarm_says_that_there_is_another_explanation \
 "$zp" trace view "$tmp/run" --out "$tmp/view.json" >"$tmp/out" 2>&1 &&
   grep -q "\"cause\":\"$one\"" "$tmp/view.json" && grep -q "\"name\":\"$one\"" "$tmp/view.json"
 verdict $? the_picture_says_that_there_is_another_explanation "$(grep -o "$one" "$tmp/view.json")"
+make_run values root:0 root:1
+expect 1 "or rank .*: the traces permit each of these, and do not show which it is$" \
+  without_evidence_none_is_the_likeliest trace check "$tmp/run"
+json neither_is_so_in_the_json '.cause | length == 2 and
+  map([.equally_likely, .likeliest]) == [[true, false], [true, false]]' \
+  trace check --json "$tmp/run"
 
 # A barrier has no elements
 make_run barriers
