@@ -381,12 +381,36 @@ static void set_moment(judge *j, zp_trace_cause *c, const edit *e, const event *
   c->step = s->known ? s->step : of != NULL ? of->at.step : -1;
 }
 
+/* Whether a match lacks all ranks of an option. */
+static int lacks_all(const explain *x, int32_t m, const option *o)
+{
+  const team *t = &x->team[x->match[m].team];
+  int32_t n = 0;
+  for (int32_t q = 0; q < t->size; q++)
+    for (int32_t i = 0; i < o->n && !zp_explain_entered(x, m, q); i++)
+      n += t->rank[q] == o->edit[i].rank;
+  return n == o->n;
+}
+
+/* The first operation of a rank that waits for those of an option which these never entered. It may
+ * be asynchronous, and precede the one that blocks. */
+static int32_t first_lacking(explain *x, const option *o)
+{
+  int32_t n, *rank = others(x, o, 1, &n);
+  const track *t = n > 0 ? &x->track[rank[0]] : NULL;
+  for (int32_t i = 0; t != NULL && i < t->n; i++)
+    if (t->event[i].kind == EVENT_OP && t->match[i] > 0 && lacks_all(x, t->match[i] - 1, o))
+      return t->match[i] - 1;
+  return o->edit->match;
+}
+
 /* The cause that an option is, in the windows as they are. */
 static void report(explain *x, const option *o, int32_t number, int32_t equally, int32_t more,
                    int32_t likeliest)
 {
   judge *j = x->j;
   const edit *e = o->edit;
+  if (e->kind == EDIT_END) o->edit->match = first_lacking(x, o);
   text *t = zp_explain_take(x, sizeof *t), *op = zp_explain_take(x, sizeof *op);
   int32_t by = -1;
   const event *theirs = entry_of(x, o, &by), *shown = e->kind == EDIT_END ? theirs : &e->what;

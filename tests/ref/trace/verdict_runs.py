@@ -75,10 +75,30 @@ def alternating(rank_that_skips):
     return program
 
 
+def asynchronous():
+    """Rank 1 stops before an asynchronous operation, and rank 0 waits in a later one."""
+    program = Program(2)
+    group = program.group(range(2))
+    for rank, events in enumerate(program.events):
+        for step in range(3):
+            if step == 2 and rank == 1:
+                break
+            unit = 2 * step
+            events += [("op", group, GRADIENTS, True, unit), ("op", group, LOSS, False, unit + 1)]
+    program.ends[1] = "hang"
+    return program
+
+
 GRADIENTS = (ALL_REDUCE, SUM, FP32, 676, -1)
 LOSS = (ALL_REDUCE, SUM, FP32, 1, -1)
 PLAIN = (BROADCAST, NONE, FP32, 9, 0)
-RUNS = {"values": values, "barriers": barriers, "circle": circle, "alternating": alternating}
+RUNS = {
+    "values": values,
+    "barriers": barriers,
+    "circle": circle,
+    "alternating": alternating,
+    "asynchronous": asynchronous,
+}
 
 if __name__ == "__main__":
     made = RUNS[sys.argv[2]](*sys.argv[3:])
