@@ -286,7 +286,7 @@ static void align(zp_timeline *t)
   free(offset);
 }
 
-/* Operations of a row do not overlap: a blocking one lasts until the next one of its row at most. */
+/* Operations of a row do not overlap: a blocking one ends before the next one of its row. */
 static void clip(zp_timeline *t, zp_timed_rank *r)
 {
   int64_t *row = NULL;
@@ -305,8 +305,8 @@ static void clip(zp_timeline *t, zp_timed_rank *r)
   free(row);
 }
 
-/* When another member of an operation had returned, which it could not do before all members that it
- * waits for had entered; INT64_MIN: none has. */
+/* When another member of an operation returned, which requires that all members for which it waits
+ * had entered; INT64_MIN: no return is recorded. */
 static int64_t other_returned(const zp_timeline *t, int64_t i, int64_t end, int64_t of)
 {
   int64_t latest = INT64_MIN;

@@ -15,7 +15,7 @@ typedef struct zp_timed_op {
   uint8_t back; /* whether it returned */
   uint8_t mark; /* for the caller */
 } zp_timed_op;
-/* The trace may end before it records a return, of which other members show that it was possible. */
+/* UNKNOWN: the trace ends in the operation, from which another member has returned. */
 enum { ZP_BACK, ZP_BACK_UNKNOWN, ZP_BACK_NEVER };
 /* Which members of an operation wait for which: all for all, or some only for the root. */
 enum { ZP_ROLE_ALL, ZP_ROLE_SOURCE, ZP_ROLE_TARGET };
