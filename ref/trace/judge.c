@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* Earlier operations that are kept: of a rank, at most and at least; of all ranks. */
-enum { PAST = 4096, PAST_LEAST = 64, PAST_ALL = 1 << 18 };
+enum { PATH = 4200, PAST = 4096, PAST_LEAST = 64, PAST_ALL = 1 << 18 };
 
 /* Errors before warnings, then by record; at one record, a cycle after the missing ranks that cause
  * it. */
@@ -186,6 +186,15 @@ static int one_run(judge *j)
   return 0;
 }
 
+/* A process that has ended before the file is read does not add to it any more. */
+static void open_file(judge *j, int32_t rank)
+{
+  char path[PATH];
+  snprintf(path, sizeof path, "%s/rank-%d.zpt", j->dir, (int)rank);
+  j->p[rank].locked = zp_trace_is_locked(path);
+  zp_trace_open(&j->p[rank].reader, &j->failure, j->dir, rank);
+}
+
 static void open_ranks(judge *j, int32_t world)
 {
   if (world <= j->world) return;
@@ -198,7 +207,7 @@ static void open_ranks(judge *j, int32_t world)
     const int32_t rank = j->world - 1;
     if (j->has[rank] && j->flight.world > 0)
       zp_trace_open_image(r, &j->failure, rank, j->flight.image[rank], j->flight.size[rank]);
-    else if (j->has[rank]) zp_trace_open(r, &j->failure, j->dir, rank);
+    else if (j->has[rank]) open_file(j, rank);
     else
       *r = (zp_trace_reader){
           .failure = &j->failure, .dir = j->dir, .rank = rank, .state = ZP_TRACE_MISSING};
@@ -279,10 +288,43 @@ static void report_damage(judge *j, const player *p)
   zp_trace_set_step(j, p->step);
 }
 
+/* Reports the ranks, n of them, whose traces have no end mark and whose writers are in a state. */
+static void report_no_end(judge *j, const int32_t *cut, int32_t n, zp_trace_writer writer)
+{
+  char host[ZP_TRACE_HOST], who[ZP_TRACE_RANKS];
+  const char *why = writer == ZP_WRITER_RUNS    ? ZP_TRACE_STILL_RUNS
+                    : writer == ZP_WRITER_ENDED ? ZP_TRACE_HAS_ENDED
+                                                : ZP_TRACE_NO_END;
+  int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)n + 1, sizeof *rank), k = 0;
+  zp_trace_host(host);
+  for (int32_t i = 0; i < n; i++)
+    if (zp_trace_writer_of(&j->p[cut[i]].reader, host, j->p[cut[i]].locked) == writer)
+      rank[k++] = cut[i];
+  if (k > 0) {
+    zp_trace_add_finding(j, "unfinished", rank[0], j->p[rank[0]].reader.records - 1, 1,
+                         "%s ha%s %s", zp_trace_ranks(rank, k, who), k > 1 ? "ve" : "s", why);
+    zp_trace_set_ranks(j, rank, k);
+    zp_trace_set_step(j, j->p[rank[0]].step);
+  }
+  free(rank);
+}
+
+/* A rank whose process has ended enters nothing that others wait for. */
+static void note_ended(judge *j)
+{
+  char host[ZP_TRACE_HOST];
+  zp_trace_host(host);
+  for (int32_t i = 0; i < j->verdict->findings; i++) {
+    zp_trace_finding *f = &j->verdict->finding[i];
+    if (f->rank < 0 || f->unfinished == 0) continue;
+    const player *p = &j->p[f->rank];
+    f->unfinished = zp_trace_writer_of(&p->reader, host, p->locked) != ZP_WRITER_ENDED;
+  }
+}
+
 static void finish(judge *j)
 {
   int32_t stopped = 0, damaged = 0;
-  char who[ZP_TRACE_RANKS];
   int32_t *cut = zp_trace_grow(&j->failure, NULL, 0, (size_t)j->world, sizeof *cut);
   for (int32_t r = 0; r < j->world; r++) {
     const player *p = &j->p[r];
@@ -307,13 +349,9 @@ static void finish(judge *j)
                          note->text);
     if (note->ranks > 0) zp_trace_set_ranks(j, note->rank, note->ranks);
   }
-  if (stopped && j->flight.world == 0) { /* a dump has no end */
-    zp_trace_add_finding(j, "unfinished", cut[0], j->p[cut[0]].reader.records - 1, 1,
-                         "%s ha%s " ZP_TRACE_NO_END, zp_trace_ranks(cut, stopped, who),
-                         stopped > 1 ? "ve" : "s");
-    zp_trace_set_ranks(j, cut, stopped);
-    zp_trace_set_step(j, j->p[cut[0]].step);
-  }
+  note_ended(j);
+  for (int w = ZP_WRITER_UNKNOWN; w <= ZP_WRITER_ENDED && j->flight.world == 0; w++)
+    report_no_end(j, cut, stopped, (zp_trace_writer)w); /* a dump has no end */
   free(cut);
   if (j->records == 0 && damaged == 0)
     zp_trace_add_finding(j, "empty", -1, 0, 0,

@@ -168,7 +168,8 @@ typedef struct player {
   membership *joined;                /* [joined_n] its places in groups, until it is gone */
   int32_t joined_n, joined_cap;
   int32_t behind, next;
-  int32_t gone; /* its trace has ended, and it waits for nothing */
+  int32_t locked; /* of its file, before the judge read it: zp_trace_is_locked */
+  int32_t gone;   /* its trace has ended, and it waits for nothing */
   int64_t joins, mark;
   struct marks *sampled;  /* its last values of tensors; NULL: it has none */
   zp_trace_at values_end; /* if reader.values_end is not empty: after it, no values are recorded */

@@ -118,6 +118,9 @@ typedef enum zp_trace_state {
 /* Of a trace that ends without an end mark. */
 #define ZP_TRACE_NO_END "no end mark: still running, killed, or not closed"
 
+#define ZP_TRACE_STILL_RUNS "no end mark: the process still runs"
+#define ZP_TRACE_HAS_ENDED "no end mark, and the process has ended: killed, or not closed"
+
 /* Of a file that does not begin like a trace. */
 #define ZP_TRACE_NO_TRACE "neither a trace of zeroproof nor a Flight Recorder dump"
 
@@ -194,6 +197,14 @@ const char *zp_trace_text(const zp_trace_reader *r, const zp_trace_texts *of, in
 /* "exit status 3", "an exception (ValueError), exit status 1" */
 enum { ZP_TRACE_EXIT_TEXT = 128 };
 const char *zp_trace_exit_text(const zp_trace_exit *e, char *text, size_t cap);
+/* writer.c: the id of this host's boot; "": unknown. */
+enum { ZP_TRACE_HOST = 40 };
+void zp_trace_host(char host[ZP_TRACE_HOST]);
+/* Whether a process holds a lock on a file; -1: that cannot be found out. */
+int zp_trace_is_locked(const char *path);
+/* Whether the process that writes a trace without an end runs: only the same host can see that. */
+typedef enum zp_trace_writer { ZP_WRITER_UNKNOWN, ZP_WRITER_RUNS, ZP_WRITER_ENDED } zp_trace_writer;
+zp_trace_writer zp_trace_writer_of(const zp_trace_reader *r, const char *host, int locked);
 /* texts.c: keeps the text of a number. */
 void zp_trace_keep_text(zp_trace_reader *r, zp_trace_texts *of, int64_t number, const char *text);
 /* Stores n bytes as a text of at most cap - 1 characters. Characters that JSON or a terminal could

@@ -4,7 +4,6 @@
 #include "watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -74,26 +73,6 @@ static void read_on(zp_watched *k)
   }
 }
 
-/* Locks of another host may not be visible here: its traces are left as unknown. */
-static int32_t writer_of(const zp_watch *w, const zp_watched *k, const char *path)
-{
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  if (w->host[0] == 0 || strcmp(w->host, k->reader.locked) != 0) return ZP_WRITER_UNKNOWN;
-  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return ZP_WRITER_UNKNOWN;
-  const int failed = fcntl(fd, F_GETLK, &lock) != 0;
-  close(fd);
-  return failed ? ZP_WRITER_UNKNOWN : lock.l_type == F_UNLCK ? ZP_WRITER_ENDED : ZP_WRITER_RUNS;
-}
-
-static void find_host(zp_watch *w)
-{
-  FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-  if (file == NULL) return;
-  if (fgets(w->host, sizeof w->host, file) != NULL) w->host[strcspn(w->host, "\n")] = 0;
-  fclose(file);
-}
-
 /* Opens the trace of a rank, unless it is open. Returns 0 if its header is not complete yet. */
 static int open_trace(zp_watch *w, zp_watched *k, int32_t rank)
 {
@@ -134,7 +113,7 @@ static void look_at(zp_watch *w, int32_t rank)
   snprintf(path, sizeof path, "%s/rank-%d.zpt", w->dir, (int)rank);
   read_added(w, k, path, rank);
   if (!k->opened || k->reader.state != ZP_TRACE_READING) return;
-  k->writer = writer_of(w, k, path);
+  k->writer = zp_trace_writer_of(&k->reader, w->host, zp_trace_is_locked(path));
   /* it may have written an end mark since the file was read */
   if (k->writer == ZP_WRITER_ENDED) read_added(w, k, path, rank);
 }
@@ -168,7 +147,7 @@ int zp_watch_look(zp_watch *w, const char *dir, zp_error *err)
     snprintf(w->dir, sizeof w->dir, "%s", dir);
   }
   if (w->buffer == NULL) w->buffer = zp_trace_grow(&w->failure, NULL, 0, BUFFER, 1);
-  if (w->host[0] == 0) find_host(w);
+  if (w->host[0] == 0) zp_trace_host(w->host);
   if (w->named == NULL) w->named = zp_trace_grow(&w->failure, NULL, 0, ZP_TRACE_WORLD, 1);
   const int32_t named = zp_trace_named(dir, w->named);
   if (named < 0 && errno == ENOENT) return 0;

@@ -13,9 +13,6 @@ typedef struct zp_watched {
   int32_t writer; /* of a trace without an end: ZP_WRITER_… */
 } zp_watched;
 
-/* Whether the process that writes a trace runs: its lock shows it, on the same host. */
-enum { ZP_WRITER_UNKNOWN, ZP_WRITER_RUNS, ZP_WRITER_ENDED };
-
 typedef struct zp_watch {
   zp_trace_failure failure;
   char dir[4096];
@@ -25,7 +22,7 @@ typedef struct zp_watch {
   int64_t records, most;               /* of all ranks; of the one with the most */
   int64_t changed;                     /* the latest change of a file; 0: no file */
   uint8_t *buffer, *named;
-  char host[40]; /* the id of this host's boot; "": unknown */
+  char host[ZP_TRACE_HOST]; /* the id of this host's boot; "": unknown */
 } zp_watch;
 
 /* Reads what was added to the traces in dir (NULL or a missing folder: no traces yet). Another dir

@@ -134,6 +134,27 @@ def states(zeroproof, folder):
     for rank, state in enumerate(want):
         row = rf"^ +{rank} +[-0-9]+ +0 +0 +[0-9.]+  {state} *$"
         verdict(re.search(row, out, re.MULTILINE), f"rank_{rank}_is_shown_as_{state}", out)
+    check = subprocess.run(
+        [zeroproof, "trace", "check", target], check=False, stdout=subprocess.PIPE, text=True
+    )
+    for rank, why in (
+        (0, "no end mark: the process still runs"),
+        (1, "no end mark, and the process has ended: killed, or not closed"),
+        (3, "no end mark: still running, killed, or not closed"),
+    ):
+        good = f"\nwarning: rank {rank} has {why}\n" in check.stdout
+        verdict(good, f"check_reports_the_writer_of_rank_{rank}", check.stdout)
+    stopped = os.path.join(folder, "stopped")
+    script = f"import sys; sys.path.append({sys.path[0]!r}); import os, zeroproof_trace_file as z\n"
+    script += f"files = [z.TraceFile({stopped!r}, rank, 2) for rank in range(2)]\n"
+    script += "groups = [file.group('world', [0, 1]) for file in files]\n"
+    script += "files[0].operation('all_reduce', groups[0], 'sum', 'float32', 4)\nos._exit(1)"
+    subprocess.run([sys.executable, "-B", "-c", script], check=False)
+    check = subprocess.run(
+        [zeroproof, "trace", "check", stopped], check=False, stdout=subprocess.PIPE, text=True
+    )
+    good = check.returncode == 1 and "unless the job" not in check.stdout
+    verdict(good, "a_job_whose_processes_have_ended_does_not_run", check.stdout)
     held.close(ended=(4, 0, ""))
     out = ends(watch(zeroproof, target, "--once"), 0, "3 ended", "a_rank_that_was_ended")
     verdict(
