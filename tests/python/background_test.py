@@ -18,17 +18,22 @@ from engine_test import check, on_ranks
 from torch.nn import functional
 
 GLOBAL = 6  # micro-batches of a step, of all ranks
-WIDE = 2000  # features of the inner layer: a state of 288 kB
+WIDE = 2000  # features of the inner layer
 PATIENCE = 300  # seconds for the thread to write
 
 
-def engine_of(world, width=16):
+def engine_of(world, width=16, bucket=32):
     torch.set_num_threads(1)
     torch.manual_seed(5)
     model = torch.nn.Sequential(
         torch.nn.Linear(8, width), torch.nn.GELU(), torch.nn.Linear(width, 3)
     )
-    return zt.Engine(model, {"lr": 0.02}, micro_batches=GLOBAL // world, bucket=32)
+    return zt.Engine(model, {"lr": 0.02}, micro_batches=GLOBAL // world, bucket=bucket)
+
+
+def wide_engine(world):
+    """With a state of 288 kB, in few buckets: each of them is a collective."""
+    return engine_of(world, WIDE, 4096)
 
 
 def begin_step(engine, rank, world, step):
@@ -56,7 +61,7 @@ def published(folder):
 
 def loaded(world, folder):
     """The steps of the checkpoint that an engine loads."""
-    with engine_of(world, WIDE) as engine:
+    with wide_engine(world) as engine:
         engine.load(folder)
         return engine.last.steps
 
@@ -71,7 +76,7 @@ def error_of(run):
 
 @contextlib.contextmanager
 def full_disk(here):
-    """No file of this process may have more than 64 KiB, as the state of WIDE has."""
+    """No file of this process may have more than 64 KiB, as the state of wide_engine() has."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     if here:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, limits[1]))
@@ -159,7 +164,7 @@ def polled(rank, world, folder):
 
 def failing(rank, world, folder):
     """The thread of rank 0, which writes the data, cannot."""
-    engine, found = engine_of(world, WIDE), {}
+    engine, found = wide_engine(world), {}
     norms = train(engine, rank, world, range(1))
     engine.save(folder)
     norms += train(engine, rank, world, range(1, 2))
@@ -196,7 +201,7 @@ def misplaced(rank, world, folder):
 
 
 def fails():
-    wide = on_ranks(2, lambda rank, world: train(engine_of(world, WIDE), rank, world, range(3)))
+    wide = on_ranks(2, lambda rank, world: train(wide_engine(world), rank, world, range(3)))
     texts = ("rank-0.bin: File too large", "failed on 1 other rank")
     with tempfile.TemporaryDirectory() as folder:
         for rank, (norms, found) in enumerate(on_ranks(2, failing, folder)):
