@@ -1,5 +1,5 @@
 """Mistakes of a user of zeroproof.torch.Engine: each ends in an error that names it and the
-rank."""
+rank. mistakes_test.py [PART...]"""
 
 import ctypes
 import os
@@ -233,12 +233,8 @@ def interrupted():
     return transport._guarded(lambda: 1 // 0), transport._why.value
 
 
-def main():
-    torch.set_num_threads(1)
-    found = interrupted()
-    check(
-        "an exception within a callback's own is caught", found == (1, b"KeyboardInterrupt:"), found
-    )
+def locals_named():
+    """Mistakes of one rank or of all of them."""
     for world in (1, 2):
         wanted = [*(text for *_, text in MISTAKES), "all 1 micro-batches are done: step()"]
         for rank, found in enumerate(on_ranks(world, local)):
@@ -250,6 +246,9 @@ def main():
             closed = f"rank {rank}: the engine is closed"
             good = isinstance(found, list) and found[len(wanted) :] == [2, closed, closed]
             check(f"the engine goes on, rank {rank} of {world}", good, found)
+
+
+def loads_refused():
     with tempfile.TemporaryDirectory() as folder:
         wanted = (
             "rank 0: the checkpoint's steps had 4 micro-batches, and this engine's have 2 ranks x",
@@ -260,19 +259,44 @@ def main():
             good = isinstance(found, list) and found[3:] == ["no error", "1"]
             good = good and all(a in b for a, b in zip(wanted, found, strict=False))
             check(f"checkpoints that do not fit, rank {rank}", good, found)
-    for mistake, text in (
-        ("in_backward", "an exception in micro-batch 0 of step 1: ValueError: in backward"),
-        ("fewer", "step() after 0 of 1 micro-batches"),
-        ("caught", "step() after 0 of 1 micro-batches"),
-    ):
-        found = on_ranks(2, of_rank_1, mistake)
-        good = "rank 1" in found[0] and text in found[0]
-        check(f"the others hear of {mistake}", good, found)
+
+
+def heard(mistake, text):
+    found = on_ranks(2, of_rank_1, mistake)
+    good = "rank 1" in found[0] and text in found[0]
+    check(f"the others hear of {mistake}", good, found)
+
+
+def interruption():
+    found = interrupted()
+    good = found == (1, b"KeyboardInterrupt:")
+    check("an exception within a callback's own is caught", good, found)
+
+
+def another_model():
     for rank, said in enumerate(on_ranks(2, other_model)):
         good = "0.weight" in said and "rank 0" in said and "rank 1" in said
         check(f"another model, rank {rank}", good, said)
+
+
+BACKWARD = "an exception in micro-batch 0 of step 1: ValueError: in backward"
+PARTS = {
+    "interrupted": interruption,
+    "local": locals_named,
+    "loading": loads_refused,
+    "in_backward": lambda: heard("in_backward", BACKWARD),
+    "fewer": lambda: heard("fewer", "step() after 0 of 1 micro-batches"),
+    "caught": lambda: heard("caught", "step() after 0 of 1 micro-batches"),
+    "other_model": another_model,
+}
+
+
+def main(names):
+    torch.set_num_threads(1)
+    for name in names or PARTS:
+        PARTS[name]()
     sys.exit(engine_test.failed > 0)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 3
 "${CC:-gcc}" -shared -fPIC -o "$tmp/held.so" tests/drivers/cli/held_disk.c -ldl -lpthread ||
   verdict 1 held_disk_is_built
 export LD_PRELOAD="$tmp/held.so"
-"$python" -W ignore tests/python/background_test.py || bad=1
+check tests/python/background_test.py
 
 fault it_is_no_background _engine.py 's/zp_engine_save_begin if/zp_engine_save if/' \
   tests/python/background_test.py publishes
@@ -22,4 +22,5 @@ fault errors_before_hide_that_of_close _engine.py \
   tests/python/background_test.py fails
 fault nothing_publishes_it engine.py 's/^\( *\)native.save_end()$/\1pass/' \
   tests/python/background_test.py publishes
+run_checks
 exit "$bad"

@@ -12,7 +12,7 @@ if ! other=$(sh conformance/locks/venv.sh safetensors safetensors 2>"$tmp/err");
   exit 0
 fi
 packages=$("$other" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-PYTHONPATH="$PWD/python:$packages" "$python" -W ignore tests/python/checkpoint_test.py || bad=1
+check tests/python/checkpoint_test.py
 
 state_fault() { # state_fault NAME SED: in _state.py; the quick checks must fail
   fault "$1" _state.py "$2" tests/python/checkpoint_test.py --quick
@@ -25,4 +25,5 @@ state_fault ranks_are_not_compared 's/if digest != said\[0\]\[1\]/if False/'
 state_fault bits_are_added_as_numbers 's/full.view(torch.int32)/full/'
 state_fault buffers_keep_their_values 's/buffers\[name\].copy_(x)/pass/'
 state_fault rates_keep_their_values 's/native.optimizer(number, engine._kinds/(engine._kinds/'
+run_checks
 exit "$bad"

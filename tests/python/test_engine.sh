@@ -5,17 +5,19 @@
 # inputs: tests/python conformance/locks @venv:torch-2.13.0
 cd "$(dirname "$0")/../.." || exit 3
 . tests/python/lib.sh
-"$python" -W ignore tests/python/engine_test.py || bad=1
-"$python" -W ignore tests/python/optimizer_test.py || bad=1
-"$python" -W ignore tests/python/state_test.py || bad=1
+check tests/python/engine_test.py
+check tests/python/optimizer_test.py
+check tests/python/state_test.py
 
 fault a_frozen_entry_is_updated "_description.py engine.py" \
   's/^\( *\)not p.requires_grad,$/\1False,/
    s/if not self._parameters\[j\].requires_grad:/if False:/' \
-  tests/python/optimizer_test.py
+  tests/python/optimizer_test.py against_torch
 fault tied_is_two_entries _description.py \
   's/dict(model.named_parameters())/dict(model.named_parameters(remove_duplicate=False))/' \
-  tests/python/optimizer_test.py
+  tests/python/optimizer_test.py tied_and_frozen
 fault numbers_of_a_schedule_are_ignored engine.py \
-  's/^\( *\)known = torch_numbers.*/\1continue/' tests/python/optimizer_test.py
+  's/^\( *\)known = torch_numbers.*/\1continue/' \
+  tests/python/optimizer_test.py schedules
+run_checks
 exit "$bad"

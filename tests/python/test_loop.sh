@@ -7,8 +7,8 @@ cd "$(dirname "$0")/../.." || exit 3
 . tests/python/lib.sh
 # Python loads no library with a sanitizer; the plain `make test` runs this.
 [ "${SAN:-0}" = 1 ] && exit 0
-"$python" -W ignore tests/python/loop_test.py || bad=1
-"$python" -W ignore tests/python/training_test.py python/TRAINING.md || bad=1
+check tests/python/loop_test.py
+check tests/python/training_test.py python/TRAINING.md
 
 fault a_copy_of_the_parameters_stays engine.py \
   's/p.data, p.grad = view, None/self._old = [*getattr(self, "_old", []), p.data]; p.data = view/' \
@@ -17,4 +17,5 @@ fault gradients_of_pytorch_stay engine.py \
   's/= lent.copy_(grad)/= lent.copy_(grad); self._old = [*getattr(self, "_old", []), grad]/' \
   tests/python/loop_test.py memory
 fault exact_sums_are_in_fp32 _engine.py 's/REDUCE\[reduce\],/0,/' tests/python/loop_test.py memory
+run_checks
 exit "$bad"
