@@ -88,43 +88,69 @@ snippet train.py >"$tmp/work/sharded.py"
 # shellcheck disable=SC2086 # a list of options
 bare $torchrun sharded.py
 said the_engine_trains_on_two_ranks '^0x1[.0-9a-f]*p-[0-9]*$'
-cp "$tmp/out" "$tmp/two"
-# the same norms on another number of ranks
-bare python -m torch.distributed.run --nproc-per-node 3 --rdzv-backend c10d \
-  --rdzv-endpoint localhost:0 sharded.py
-[ "$(grep -c '^0x1' "$tmp/out")" = 5 ] && cmp -s "$tmp/out" "$tmp/two"
-verdict $? three_ranks_have_the_same_norms "$(head -c 500 "$tmp/out")"
+grep '^0x1' "$tmp/out" >"$tmp/two"
 
-on() { # on RANKS EXAMPLE ARGUMENT...: from the wheel; its losses and parameters in $tmp/bits
+# together RANKS PROGRAM...: from the wheel, scripts with their arguments. Each rank is one process,
+# which runs them one after the other, as most of a script's time is the import of torch. Each has
+# keys of its own in the store, by which ranks find each other. $tmp/program.N: the output of the
+# N-th.
+together() {
   ranks=$1
   shift
   bare python -m torch.distributed.run --nproc-per-node "$ranks" --rdzv-backend c10d \
-    --rdzv-endpoint localhost:0 "$@"
-  code=$?
-  grep -e 'loss .* 0x1' -e '^parameters [0-9a-f]\{16\}$' "$tmp/out" >"$tmp/bits"
-  return $code
+    --rdzv-endpoint localhost:0 programs.py "$@"
+  ended=$?
+  rm -f "$tmp"/program.*
+  awk -v out="$tmp/program." '/^program / { close(out n); n++ } { print > (out n+0) }' "$tmp/out"
 }
+cat >"$tmp/work/programs.py" <<'X'
+import os
+import runpy
+import sys
 
-same() { # same NAME LINES: the last run succeeded, and its last lines are those of 1 rank
-  code=$?
-  [ $code -eq 0 ] && grep -q parameters "$tmp/bits" && grep -q loss "$tmp/bits" &&
-    tail -n "$2" "$tmp/one" | cmp -s - "$tmp/bits"
-  verdict $? "$1" "exit code $code: $(tail -n 3 "$tmp/out")"
+import torch.distributed as dist
+
+begin, store = dist.init_process_group, next(dist.rendezvous("env://"))[0]
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+for number, words in enumerate(sys.argv[1:]):
+    if rank == 0:
+        print("program", words, flush=True)
+    own = dist.PrefixStore(f"program {number}", store)
+    dist.init_process_group = lambda name, own=own: begin(
+        name, store=own, rank=rank, world_size=world
+    )
+    sys.argv = words.split()
+    runpy.run_path(sys.argv[0], run_name="__main__")
+X
+
+same() { # same NAME LINES N: all succeeded, and the N-th ends in the last lines of 1 rank's
+  grep -e 'loss .* 0x1' -e '^parameters [0-9a-f]\{16\}$' "$tmp/program.$3" >"$tmp/bits"
+  [ "$ended" -eq 0 ] && grep -q parameters "$tmp/bits" && grep -q loss "$tmp/bits" &&
+    tail -n "$2" "$tmp/one.$example" | cmp -s - "$tmp/bits"
+  verdict $? "$1" "exit code $ended: $(tail -n 3 "$tmp/out")"
 }
 
 cp python/examples/*.py "$tmp/work"
-for example in mlp gpt accumulate; do
-  for ranks in 1 2 3; do
-    on $ranks $example.py
-    code=$?
-    [ $ranks -eq 1 ] && cp "$tmp/bits" "$tmp/one"
-    (exit $code)
-    same "${example}_on_${ranks}_ranks_has_the_bits_of_one" 99
+for ranks in 1 3 2; do
+  set -- mlp.py gpt.py accumulate.py
+  [ "$ranks" -eq 3 ] && set -- "$@" 'accumulate.py --epochs 3 --checkpoint saved' sharded.py
+  [ "$ranks" -eq 2 ] && set -- "$@" 'accumulate.py --checkpoint saved'
+  together $ranks "$@"
+  number=0
+  for example in mlp gpt accumulate; do
+    number=$((number + 1))
+    [ "$ranks" -eq 1 ] &&
+      grep -e 'loss .* 0x1' -e '^parameters' "$tmp/program.$number" >"$tmp/one.$example"
+    same "${example}_on_${ranks}_ranks_has_the_bits_of_one" 99 $number
   done
+  if [ "$ranks" -eq 3 ]; then
+    [ "$ended" -eq 0 ] && [ "$(wc -l <"$tmp/two")" = 5 ] &&
+      grep '^0x1' "$tmp/program.5" | cmp -s - "$tmp/two"
+    verdict $? three_ranks_have_the_same_norms "$(head -c 500 "$tmp/out")"
+  elif [ "$ranks" -eq 2 ]; then
+    same a_run_on_3_ranks_is_continued_on_2_with_the_bits_of_one 3 4
+  fi
 done
-on 3 accumulate.py --epochs 3 --checkpoint saved
-on 2 accumulate.py --checkpoint saved
-same a_run_on_3_ranks_is_continued_on_2_with_the_bits_of_one 3
 
 cp tests/python/train.py "$tmp/work"
 # shellcheck disable=SC2086 # a list of options
