@@ -15,6 +15,7 @@ import tempfile
 import time
 import unittest.mock
 
+import forked
 import torch.distributed as dist
 from zeroproof import _alarm
 
@@ -118,7 +119,7 @@ def free_port():
         return one.getsockname()[1]
 
 
-def ends_of(scenario, folder):
+def ends_of(server, scenario, folder):
     """Exit codes of the other ranks, None for one that lives on; what each rank says; seconds."""
     began = time.monotonic()
     keeps = scenario != "has the store"
@@ -126,18 +127,13 @@ def ends_of(scenario, folder):
     port, ends, files = store.port if store else free_port(), [], []
     for rank in range(WORLD):
         files.append(os.path.join(folder, f"{scenario} {rank}"))
-        with open(files[-1], "w") as out:
-            command = [sys.executable, os.path.join(HERE, "alarm_rank.py"), scenario, str(rank)]
-            ends.append(subprocess.Popen([*command, str(WORLD), str(port)], stdout=out, stderr=out))
+        script = os.path.join(HERE, "alarm_rank.py")
+        ends.append(server.start([script, scenario, str(rank), str(WORLD), str(port)], files[-1]))
     one = 0 if scenario == "has the store" else WORLD - 1
     codes, limit = {}, time.monotonic() + MOST_S
     for rank in range(WORLD):
-        if rank == one:
-            continue
-        try:
+        if rank != one:
             codes[rank] = ends[rank].wait(max(1.0, limit - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            codes[rank] = None
     for end in ends:
         end.kill()
         end.wait()
@@ -149,9 +145,9 @@ def ends_of(scenario, folder):
     return codes, said, time.monotonic() - began
 
 
-def scenarios(folder, which):
+def scenarios(server, folder, which):
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        ended = pool.map(lambda scenario: ends_of(scenario, folder), which)
+        ended = pool.map(lambda scenario: ends_of(server, scenario, folder), which)
         for scenario, (codes, said, took) in zip(which, ended, strict=True):
             want = SCENARIOS[scenario]
             for rank, code in codes.items():
@@ -163,7 +159,7 @@ def scenarios(folder, which):
                     # no time-out's error: all limits are 1,000 s, but for the two that wait
                     good = code == 1 and want in last[-1]
                 check(name, good, f"exit {code}: {last[-1]}")
-            print(f"  {took:.1f} s with the start of Python")
+            print(f"  {took:.1f} s")
 
 
 def torchrun(folder, *arguments):
@@ -200,9 +196,10 @@ def restarts(folder):
 
 
 def main():
+    server = forked.Server()
     with tempfile.TemporaryDirectory() as folder:
         waits()
-        scenarios(folder, sys.argv[1:] or SCENARIOS)
+        scenarios(server, folder, sys.argv[1:] or SCENARIOS)
         if not sys.argv[1:]:
             under_torchrun(folder)
             restarts(folder)
@@ -210,4 +207,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except forked.Child:
+        pass
+    forked.run_script()

@@ -9,16 +9,10 @@ The scripts lie in this file's folder, and import each other from it. Exit codes
 
 import os
 import re
-import runpy
 import sys
 import tempfile
 
-import torch
-import torch._dynamo  # noqa: F401  (torch.optim imports it)
-
-
-class Child(Exception):
-    """Raised in a child: it leaves main() and runs the script as the last thing of its process."""
+from forked import Child, run_script
 
 
 def exit_code(path, argv, out):
@@ -62,4 +56,4 @@ if __name__ == "__main__":
         sys.exit(not main(listed))
     except Child:
         pass
-    runpy.run_path(sys.argv[0], run_name="__main__")
+    run_script()
