@@ -261,7 +261,7 @@ def loads_refused():
             check(f"checkpoints that do not fit, rank {rank}", good, found)
 
 
-def heard(mistake, text):
+def reported(mistake, text):
     found = on_ranks(2, of_rank_1, mistake)
     good = "rank 1" in found[0] and text in found[0]
     check(f"the others hear of {mistake}", good, found)
@@ -284,9 +284,9 @@ PARTS = {
     "interrupted": interruption,
     "local": locals_named,
     "loading": loads_refused,
-    "in_backward": lambda: heard("in_backward", BACKWARD),
-    "fewer": lambda: heard("fewer", "step() after 0 of 1 micro-batches"),
-    "caught": lambda: heard("caught", "step() after 0 of 1 micro-batches"),
+    "in_backward": lambda: reported("in_backward", BACKWARD),
+    "fewer": lambda: reported("fewer", "step() after 0 of 1 micro-batches"),
+    "caught": lambda: reported("caught", "step() after 0 of 1 micro-batches"),
     "other_model": another_model,
 }
 

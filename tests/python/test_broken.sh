@@ -10,9 +10,8 @@ cd "$(dirname "$0")/../.." || exit 3
 . tests/python/lib.sh
 export GLOO_SOCKET_IFNAME=lo OMP_NUM_THREADS=1
 
-# run_of FOLDER RANKS PROGRAM [ARGUMENT...]: a recorded run in $tmp/FOLDER, its traces in
-# $tmp/FOLDER/run, what it prints in $tmp/FOLDER/log. A program that hangs is ended by the time limit
-# of its process group.
+# run_of FOLDER RANKS PROGRAM [ARGUMENT...]: a recorded run in $tmp/FOLDER, traces in its folder
+# run, output in log. A program that hangs is ended by the time limit of its process group.
 run_of() {
   (cd "$tmp/$1" && processes=$2 && shift 2 && exec timeout 900 "$python" -W ignore \
     -m torch.distributed.run --nproc-per-node "$processes" --rdzv-backend c10d \

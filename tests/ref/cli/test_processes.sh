@@ -185,8 +185,8 @@ stuck() {
   PATH=$tmp/stuck:$path
   begin launch -n 2 train
   PATH=$path
-  end_of an_mpirun_that_hangs_is_ended ".*rank 1 \\(pid [0-9]+\\) has ended without a report before \
-it joined MPI, and mpirun did not notice"
+  end_of an_mpirun_that_hangs_is_ended ".*rank 1 \\(pid [0-9]+\\) has ended without a report \
+before it joined MPI, and mpirun did not notice"
 }
 
 "${CC:-gcc}" -shared -fPIC -o "$tmp/end_early.so" tests/drivers/mpi/end_early.c ||
