@@ -1,6 +1,7 @@
 """Adapters that violate the protocol: each run ends within seconds with the right exit code and
 verdict, and without a Python traceback. Prints ok / not ok lines."""
 
+import collections
 import json
 import os
 import re
@@ -9,6 +10,8 @@ import sys
 import tempfile
 import unicodedata
 import xml.dom.minidom
+
+import preloaded
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -100,7 +103,6 @@ CAUSES = {
     },
     "parent-after-hello": ("RUN-1 error: the adapter's process ended by SIGTERM", ""),
     "folder-removed": ("LEDG-6 empty ledger", ""),
-    "closes": ("RUN-1 error: the adapter's process ended its standard output", "still runs"),
     "twice": ("RUN-2 malformed answer", "more than one answer"),
     "deep": (STRAY, "has a line that is no answer: '[[["),
     "no-json": (
@@ -173,6 +175,7 @@ CAUSES = {
     "ledger-wait-hang": ("RUN-2 malformed ledger", "\"wait\": got 'x'"),
     "ledger-text": ("RUN-2 malformed ledger", "not valid JSON"),
     "ledger-folder": ("RUN-2 malformed ledger", "cannot read the ledger"),
+    "closes": ("RUN-1 error: the adapter's process ended its standard output", "still runs"),
 }
 SILENT = [kind for kind, (signature, _) in CAUSES.items() if "timeout" in signature]
 CORRECT = ["file", "parent-SIGSTOP"]  # not faults
@@ -186,38 +189,82 @@ def check(name, good, why=""):
     )
 
 
-def run(kind, *more):
-    """(exit code, causes, standard error); code -1 if the run does not end."""
-    if REFUSED.get(kind) == NO_HELLO:
-        return run_once(kind, DEADLINES[0], *more)
-    for deadline in DEADLINES if kind in SILENT else [MOST]:
-        code, causes, errors = run_once(kind, deadline, *more)
-        if NO_HELLO not in errors:
-            break
-    return code, causes, errors
+class Run:
+    """A run on an adapter with this fault, which has begun."""
+
+    def __init__(self, kind, *more):
+        self.kind, self.more = kind, more
+        silent = REFUSED.get(kind) == NO_HELLO
+        self.deadlines = DEADLINES[:1] if silent else DEADLINES if kind in SILENT else [MOST]
+        self.begun = begin(kind, self.deadlines[0], *more)
+
+    def result(self):
+        """(exit code, causes, standard error); code -1 if the run does not end."""
+        found = ended(self.begun)
+        for deadline in self.deadlines[1:]:
+            if NO_HELLO not in found[2]:
+                break
+            found = ended(begin(self.kind, deadline, *self.more))
+        return found
 
 
-def run_once(kind, deadline, *more):
+def begin(kind, deadline, *more):
     one = deadline != MOST or kind == "closes"  # the judge waits for the process in each case
+    return preloaded.Check(
+        *("--adapter", f"{BAD} {kind}", "--json", "--cases", "1" if one else "2"),
+        *("--jobs", "1", "--shrink", "0", "--deadline", str(deadline), *more),
+    )
+
+
+def ended(begun):
     try:
-        done = subprocess.run(
-            [
-                *(COMMAND, "check", "--adapter", f"{BAD} {kind}", "--json"),
-                *("--cases", "1" if one else "2", "--jobs", "1", "--shrink", "0"),
-                *("--deadline", str(deadline), *more),
-            ],
-            capture_output=True,
-            text=True,
-            timeout=MOST,
-        )
+        done = begun.result()
     except subprocess.TimeoutExpired:
         return -1, [], "it does not end"
     return done.returncode, json.loads(done.stdout)["causes"] if done.stdout else [], done.stderr
 
 
+def run(kind, *more):
+    return Run(kind, *more).result()
+
+
+def runs(*words):
+    """The results of runs with these words, in their order. Two run at a time, as many of them
+    wait for a deadline."""
+    begun = collections.deque()
+    for one in words:
+        begun.append(Run(*one))
+        if len(begun) == 2:
+            yield begun.popleft().result()
+    while begun:
+        yield begun.popleft().result()
+
+
+def test_command():
+    """The command prints what the judge in a child prints, which the other tests read."""
+    words = ["--adapter", f"{BAD} number", "--json", "--cases", "2", "--jobs", "1"]
+    words += ["--shrink", "0"]
+    found = []
+    for done in (
+        preloaded.check(*words),
+        subprocess.run([COMMAND, "check", *words], capture_output=True, text=True),
+    ):
+        report = json.loads(done.stdout)
+        for one in [report, *report["results"]]:
+            del one["seconds"]
+        del report["date"]
+        found.append((done.returncode, report, done.stderr))
+    check("the command prints the same", found[0] == found[1], found)
+    words = [*words, "--deadline", "nan"]
+    done = subprocess.run([COMMAND, "check", *words], capture_output=True, text=True)
+    other = preloaded.check(*words)
+    found = [(one.returncode, one.stdout, one.stderr) for one in (other, done)]
+    check("the command refuses the same", found[0] == found[1], found)
+
+
 def test_refused():
-    for kind, words in REFUSED.items():
-        code, _, errors = run(kind)
+    found = runs(*((kind,) for kind in REFUSED))
+    for (kind, words), (code, _, errors) in zip(REFUSED.items(), found, strict=True):
         check(
             f"{kind} is refused",
             code == 2 and words in errors and "Traceback (" not in errors,
@@ -237,8 +284,9 @@ def test_stray():
 
 
 def test_causes():
+    closes = Run("closes")  # the last: the judge waits for a minute in all, beside the others
     for kind, (signature, words) in CAUSES.items():
-        code, causes, errors = run(kind)
+        code, causes, errors = closes.result() if kind == "closes" else run(kind)
         chance = causes and all(c["chance"] for c in causes)  # a new process may work
         good = any(
             f"{c['clause']} {c['kind']}".startswith(signature) and words in c["text"]
@@ -290,8 +338,8 @@ OPTIONS = {
 def test_options():
     """Invalid options, and words of --only that no case can match, are refused without a verdict on
     the subject."""
-    for options, words in OPTIONS.items():
-        code, causes, errors = run("file", *options.split())
+    found = runs(*(("file", *options.split()) for options in OPTIONS))
+    for (options, words), (code, causes, errors) in zip(OPTIONS.items(), found, strict=True):
         check(
             f"{options} is refused",
             code == 2 and not causes and words in errors and "Traceback (" not in errors,
@@ -397,7 +445,7 @@ def test_escaping():
 
 
 def main():
-    for name in sys.argv[1:] or ["refused", "causes", "stray", "options", "escaping"]:
+    for name in sys.argv[1:] or ["command", "refused", "causes", "stray", "options", "escaping"]:
         globals()[f"test_{name}"]()
     return 1 if failed else 0
 

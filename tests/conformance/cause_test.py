@@ -260,10 +260,10 @@ sys.exit(
         test_kinds,
         test_computes,
         test_watch,
-        test_slow,
         test_chance,
         test_entries,
         test_replays,
         test_committed,
+        waiting=(test_slow,),
     )
 )

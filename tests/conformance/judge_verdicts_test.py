@@ -195,5 +195,8 @@ def test_hang():
 
 
 sys.exit(
-    main(test_evidence, test_ref, test_correct, test_fields, test_steps, test_unjudged, test_hang)
+    main(
+        *(test_evidence, test_ref, test_correct, test_fields, test_steps, test_unjudged),
+        waiting=(test_hang,),
+    )
 )

@@ -2,6 +2,7 @@
 lines."""
 
 import json
+import multiprocessing
 import os
 import resource
 import subprocess
@@ -29,10 +30,12 @@ def run(adapter, *more, deadline=None):
     deadline: only for an adapter that never answers. Without one, the time of a case is limited by
     that of the cases before, and the test runner limits that of a test, so no verdict depends on
     the load."""
-    argv = [COMMAND, "check", "--adapter", adapter, "--json", "--shrink", "100", "--jobs", "2"]
+    import preloaded  # of the tests that run the judge in this way
+
+    words = ["--adapter", adapter, "--json", "--shrink", "100", "--jobs", "2"]
     with tempfile.TemporaryDirectory() as folder:
-        argv += ["--out", folder, *(["--deadline", str(deadline)] if deadline else []), *more]
-        done = subprocess.run(argv, capture_output=True, text=True)
+        words += ["--out", folder, *(["--deadline", str(deadline)] if deadline else []), *more]
+        done = preloaded.check(*words)
         try:
             report = json.loads(done.stdout)
         except ValueError:
@@ -77,9 +80,26 @@ def content(folder):
     return found
 
 
-def main(*tests):
-    """Runs the tests, or those that the command line names. Returns the exit code."""
-    by_name = {test.__name__.removeprefix("test_"): test for test in tests}
-    for name in sys.argv[1:] or by_name:
-        by_name[name]()
-    return 1 if failed else 0
+def apart(tests, file):
+    os.dup2(file.fileno(), 1)
+    for test in tests:
+        test()
+    sys.exit(1 if failed else 0)
+
+
+def main(*tests, waiting=()):
+    """Runs the tests, or those that the command line names. Returns the exit code. waiting: tests
+    that mostly wait. They run in one further process, and print when the others have ended."""
+    by_name = {test.__name__.removeprefix("test_"): test for test in (*tests, *waiting)}
+    chosen = [by_name[name] for name in sys.argv[1:] or by_name]
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as file:
+        words = ([test for test in chosen if test in waiting], file)
+        other = multiprocessing.get_context("fork").Process(target=apart, args=words)
+        other.start()
+        for test in chosen:
+            if test not in waiting:
+                test()
+        other.join()
+        file.seek(0)
+        sys.stdout.write(file.read())
+    return 1 if failed or other.exitcode else 0

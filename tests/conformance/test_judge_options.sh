@@ -3,7 +3,7 @@
 # inputs: build/zeroproof conformance/judge conformance/SPEC.md conformance/schema
 # inputs: conformance/mutants.json
 # inputs: conformance/adapters/selftest
-# inputs: tests/conformance/lib.sh tests/conformance/selftest.py
+# inputs: tests/conformance/lib.sh tests/conformance/selftest.py tests/conformance/preloaded.py
 # inputs: tests/conformance/judge_options_test.py
 . "$(dirname "$0")/lib.sh"
 exec python3 -B tests/conformance/judge_options_test.py "$@"

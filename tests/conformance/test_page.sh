@@ -4,6 +4,7 @@
 # inputs: build/zeroproof conformance/judge conformance/SPEC.md conformance/schema
 # inputs: conformance/subjects.txt conformance/support conformance/known conformance/mutants.json
 # inputs: conformance/adapters/selftest
-# inputs: tests/conformance/lib.sh tests/conformance/selftest.py tests/conformance/page_test.py
+# inputs: tests/conformance/lib.sh tests/conformance/selftest.py tests/conformance/preloaded.py
+# inputs: tests/conformance/page_test.py
 . "$(dirname "$0")/lib.sh"
 exec python3 -B tests/conformance/page_test.py "$@"
