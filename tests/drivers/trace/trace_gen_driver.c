@@ -6,10 +6,11 @@
  * record AT: skip, op, count, redop, swap (two operations in the other order, by two ranks), stop
  * (no more records), late (the same, and no trace has an end mark), hung (only that), miss (no
  * file), junk, hole, sent (a different count is sent), source (a wrong source is recorded), extra
- * (an additional all-reduce of the world before that record, or after the last). A mode may follow:
- * "async" makes all operations asynchronous; "killed" omits end marks; "any" receives from any
- * source, which is recorded at once, with "anylate" at the end of the step, with "anynever" not at
- * all; "only" writes only RANK's file. Each definition has a call site, each group a label. */
+ * (an additional all-reduce of the world before that record, or after the last), short (only the
+ * texts of call sites are). A mode may follow: "async" makes all operations asynchronous; "killed"
+ * omits end marks; "any" receives from any source, which is recorded at once, with "anylate" at the
+ * end of the step, with "anynever" not at all; "only" writes only RANK's file. Each definition has
+ * a call site, each group a label. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,8 @@ static void def(gen *g, int id, int op, int redop, int dtype, int64_t count, int
                 int64_t root)
 {
   char site[64];
-  snprintf(site, sizeof site, "train.py:%d;trainer.py:88;main.py:7", 10 + id);
+  const int is_short = strcmp(g->fault, "short") == 0;
+  snprintf(site, sizeof site, is_short ? "t:%d" : "train.py:%d;trainer.py:88;main.py:7", 10 + id);
   extension(g, ZP_TRACE_SITE, ++g->sites, site);
   extension(g, ZP_TRACE_AT_SITE, g->sites, "");
   nums(g,

@@ -247,9 +247,10 @@ judged 1 "^step 4: rank 211 $more .*; ranks 0–210, 212–$((ranks - 1)) do not
   [ "$(findings)" = 1 ]
 result "one enters one more, of many ranks, and nothing else is reported" $?
 
-# wherever a file is cut, its rest is read, and no other rank is named
+# wherever a file is cut, its rest is read, and no other rank is named. The file is short: the
+# command runs once for each of its bytes.
 cut() { # cut MODE
-  make_run 6 2 80 none 0 0 "$1"
+  make_run 6 2 24 short 0 0 "$1"
   cp "$dir/run/rank-4.zpt" "$dir/whole"
   size=$(wc -c <"$dir/whole")
   at=1
