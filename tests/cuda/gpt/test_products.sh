@@ -48,8 +48,8 @@ expect 0 'on a simulated device' without_a_gpu_a_simulated_device_is_used "$@"
 mv "$tmp/kept" "$tmp/here/zeroproof-cuda"
 
 expect 3 'CUDA error 2 .*ranks share 2 GiB of pinned memory' out_of_memory_is_not_a_verdict \
-  train --engine cuda --data "$tmp/text" --layers 8 --d-model 768 --heads 8 --context 2 --batch 1 \
-  --micro-batches 1 --sample 0 --steps 1 --dp 12
+  train --engine cuda --data "$tmp/text" --layers 2 --d-model 768 --heads 8 --context 2 --batch 1 \
+  --micro-batches 1 --sample 0 --steps 1 --pp 1 --dp 2 --stage 0
 # it writes what the command writes, under the same laws
 for words in "train --help" --products "$*"; do
   for output in /dev/full closed; do
