@@ -20,7 +20,8 @@ def _load():
     spec = importlib.util.spec_from_file_location("judge", os.path.join(JUDGE, "__main__.py"))
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    module.schema.checker()  # and jsonschema, which it imports when it is needed
+    module.schema.checker()  # with jsonschema, which it imports when it is needed
+    module.page.templates().get_template("page.html")  # with Jinja2, likewise
     return module
 
 
@@ -31,6 +32,9 @@ def _child(words, pipes):
     for number, pipe in enumerate(pipes, 1):
         os.dup2(pipe, number)
         os.close(pipe)
+    # Those of the parent may be files, which can be positioned.
+    sys.stdout = open(1, "w", encoding=sys.stdout.encoding, closefd=False)
+    sys.stderr = open(2, "w", 1, encoding=sys.stderr.encoding, closefd=False)
     sys.argv = [os.path.join(JUDGE, "__main__.py"), *words]
     code = judge.console.guarded("zeroproof check", judge.main)
     judge.supervise.end_all()  # what it does at exit
