@@ -57,18 +57,25 @@ for run in "1 0" "2 1"; do
     complain "$run: $(head -c 500 "$tmp/out")"
 done
 law own_loop_on_streams_has_no_race
-for site in caller_loss.record caller_loss.wait caller.record finished.wait resumed.wait; do
-  seed=0
-  while [ $seed -lt 2000 ] && "$streams" 1 $seed:$site 2>/dev/null | cmp -s - "$tmp/want"; do
-    seed=$((seed + 1))
-  done
+right() { "$streams" 1 "$1" 2>/dev/null | cmp -s - "$tmp/want"; } # right SEED:SITE
+while read -r site seed; do # the seed of an order with another result; if it has none now, any
+  if right $seed:$site; then
+    seed=0
+    while [ $seed -lt 2000 ] && right $seed:$site; do seed=$((seed + 1)); done
+  fi
   [ $seed -lt 2000 ] || complain "no order gives another result"
   law "own_loop_without_${site}_has_a_wrong_result"
   "${streams}_tsan" 1 0:$site >/dev/null 2>"$tmp/out" && complain "nothing was reported"
   grep -q '^race: two accesses that nothing orders' "$tmp/out" ||
     complain "$(head -c 300 "$tmp/out")"
   law "own_loop_without_${site}_is_a_race"
-done
+done <<'X1'
+caller_loss.record 561
+caller_loss.wait 721
+caller.record 69
+finished.wait 45
+resumed.wait 7
+X1
 for run in "4 0 dp=4 seed=5" "4 0 pp=2 dp=2 tied=1 seed=5 stage=1 state=1" \
   "2 2 dp=2 seed=5 offload=1 state=1" "3 1 dp=3 seed=4 stage=1 mb=3" \
   "4 2 pp=2 dp=2 mb=3 dynamic=1 seed=11" "3 1 dp=3 seed=5 partial=1 steps=6"; do
@@ -279,8 +286,9 @@ if ! sh cuda/kernels/nvcc.sh >"$tmp/nvcc" 2>"$tmp/why" || ! command -v g++ >/dev
   echo "not run: no nvcc or no g++: $(tail -1 "$tmp/why")"
   finish
 fi
+# test_nvcc.sh compiles for the other architecture as well.
 ${MAKE:-make} --no-print-directory install-cuda SAN="${SAN:-0}" BUILD="$build" CC="${CC:-gcc}" \
-  PREFIX="$tmp/usr" >"$tmp/out" 2>&1
+  ARCHS=80 PREFIX="$tmp/usr" >"$tmp/out" 2>&1
 verdict $? library_for_devices_is_installed "$(tail -3 "$tmp/out")"
 export PKG_CONFIG_PATH="$tmp/usr/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 pkg-config --libs zeroproof-cuda | grep -q -- '-lzeroproof_cuda -lcudart -lzeroproof' &&
