@@ -61,8 +61,8 @@ fault() {
   elif ! compiled "$2" 2>"$tmp/why"; then
     verdict 1 "fault:$1" "does not compile: $(head -2 "$tmp/why")"
   else
-    limited "$tmp/test" orders >"$tmp/out" 2>&1
-    grep -q "^not ok .*$4" "$tmp/out"
+    # the first such verdict ends grep, and so the others
+    limited stdbuf -oL "$tmp/test" orders 2>&1 | tee "$tmp/out" | grep -q "^not ok .*$4"
     verdict $? "fault:$1" "nothing found: $(tail -1 "$tmp/out")"
   fi
   cp "$tmp/kept" "$tmp/cuda/gpt/$3"
