@@ -92,6 +92,19 @@ static int64_t read_exit(zp_trace_reader *r, body *b)
   return 0;
 }
 
+/* step+1, and the type of the error. Values end once. */
+static int64_t read_end_of_values(zp_trace_reader *r, body *b)
+{
+  const int64_t step = number(b);
+  if (step < 0) return -2;
+  if (r->values_end[0]) return 0;
+  strcpy(r->values_end, "?");
+  if (b->at < b->end)
+    zp_trace_clean_text(b->at, b->end - b->at, r->values_end, sizeof r->values_end);
+  r->value = (zp_trace_value){.kind = ZP_TRACE_VALUES_END, .step = step - 1};
+  return 0;
+}
+
 const char *zp_trace_exit_text(const zp_trace_exit *e, char *text, size_t cap)
 {
   if (e->how == ZP_TRACE_STATUS) snprintf(text, cap, "exit status %d", (int)e->status);
@@ -111,10 +124,10 @@ int64_t zp_trace_read_extension(zp_trace_reader *r, int64_t kind, const uint8_t 
     r->returned = number(&b);
     return r->returned < 0 ? -2 : 0;
   }
-  if (kind == ZP_TRACE_VALUE_OF_OP || kind == ZP_TRACE_VALUE_OF_TENSOR ||
-      kind == ZP_TRACE_VALUES_END)
+  if (kind == ZP_TRACE_VALUE_OF_OP || kind == ZP_TRACE_VALUE_OF_TENSOR)
     return zp_trace_read_value(r, kind, raw, n);
   if (kind == ZP_TRACE_VALUES_ON) r->values_on = 1;
+  if (kind == ZP_TRACE_VALUES_END) return read_end_of_values(r, &b);
   if (kind == ZP_TRACE_LOCKED) zp_trace_clean_text(b.at, b.end - b.at, r->locked, sizeof r->locked);
   if (kind < ZP_TRACE_SITE || kind > ZP_TRACE_TENSOR) return 0;
   const int64_t id = number(&b);

@@ -214,7 +214,7 @@ void zp_trace_clean_text(const uint8_t *raw, int64_t n, char *text, size_t cap);
  * `body`. Returns 0, or -2 if the body is invalid. */
 enum { ZP_TRACE_BODY = 512 };
 int64_t zp_trace_read_extension(zp_trace_reader *r, int64_t kind, const uint8_t *body, int64_t n);
-/* value_items.c: the same for a fingerprint, or the end of values, which becomes r->value. */
+/* value_items.c: the same for a fingerprint, which becomes r->value. */
 int64_t zp_trace_read_value(zp_trace_reader *r, int64_t kind, const uint8_t *body, int64_t n);
 /* Returns 1 + the highest rank in a file name in dir, 0 without such files, or -1 if dir cannot be
  * read (errno). has: NULL or [ZP_TRACE_WORLD]; the elements of ranks in file names become 1. */

@@ -66,21 +66,11 @@ static void read_tensor(body *b, zp_trace_value *v)
   read_lanes(b, v);
 }
 
-/* step+1, and the type of the error */
-static void read_end(zp_trace_reader *r, body *b, zp_trace_value *v)
-{
-  v->step = number(b) - 1;
-  if (b->bad || r->values_end[0]) v->kind = 0; /* they have ended before */
-  else if (b->at == b->end) strcpy(r->values_end, "?");
-  else zp_trace_clean_text(b->at, b->end - b->at, r->values_end, sizeof r->values_end);
-}
-
 int64_t zp_trace_read_value(zp_trace_reader *r, int64_t kind, const uint8_t *raw, int64_t n)
 {
   body b = {raw, raw + (n < ZP_TRACE_BODY ? n : ZP_TRACE_BODY), 0};
   zp_trace_value v = {.kind = (int)kind, .step = -1, .root = -1};
   if (kind == ZP_TRACE_VALUE_OF_OP) read_operation(&b, &v);
-  else if (kind == ZP_TRACE_VALUES_END) read_end(r, &b, &v);
   else read_tensor(&b, &v);
   if (b.bad) return -2;
   if (v.kind == ZP_TRACE_VALUE_OF_OP && (v.back < 1 || v.back > r->records)) return -2;
