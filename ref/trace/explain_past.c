@@ -294,32 +294,34 @@ static void add_gains_by_line(explain *x, change *c, int64_t places, int32_t *su
   (void)sequence(x, c->e->rank, 0, &head);
 }
 
-/* Whether element i of the sequence of a rank, whose window begins at `head`, is an operation of a
- * team. */
-static int is_of_team(const explain *x, int32_t rank, int64_t i, int64_t head, int32_t at)
+/* Whether element i of the sequence of a rank, whose window begins at `head`, is another operation
+ * of the group of what the rank skipped. */
+static int is_other_of_team(const explain *x, const edit *skip, int64_t i, int64_t head)
 {
-  const player *p = &x->j->p[rank];
-  const track *t = &x->track[rank];
+  const player *p = &x->j->p[skip->rank];
+  const track *t = &x->track[skip->rank];
+  const event *what = &skip->what;
   if (i < head) {
     const int32_t link = p->past[(p->past_n - (head - i)) & (p->past_cap - 1)];
-    return link >= 0 && p->link[link].g != NULL && p->link[link].g == x->team[at].known;
+    return link >= 0 && p->link[link].g != NULL && p->link[link].g == x->team[what->team].known &&
+           !zp_trace_same(&p->known[link].sig, &what->sig);
   }
   for (int32_t k = t->head; k < t->n; k++) {
     const event *e = &t->event[k];
     if ((e->kind == EVENT_OP || e->kind == EVENT_STEP) && i-- == head)
-      return e->kind == EVENT_OP && e->team == at;
+      return e->kind == EVENT_OP && e->team == what->team && !zp_trace_same(&e->sig, &what->sig);
   }
   return 0;
 }
 
 /* By how many places before element `at` an operation can have been skipped, at most `most`: not
- * before another one of its group, since the group's other members entered it after that one. */
+ * before one of its group that is not equal, since the group's other members entered it after that one. */
 static int64_t room_before(const explain *x, const edit *e, int64_t at, int64_t head, int64_t most)
 {
   const player *p = &x->j->p[e->rank];
   const int64_t first = p->past_n <= p->past_cap; /* after START */
   int64_t n = 0;
-  while (n < most && at - n > first && !is_of_team(x, e->rank, at - n - 1, head, e->what.team)) n++;
+  while (n < most && at - n > first && !is_other_of_team(x, e, at - n - 1, head)) n++;
   return n;
 }
 
