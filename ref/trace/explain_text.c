@@ -471,7 +471,7 @@ void zp_trace_first_cause(judge *j, const zp_trace_finding *f)
   c->text = copy(j, f->text);
   c->likeliest = 1;
   c->record = f->record;
-  c->step = f->step;
+  if (f->op != NULL) c->step = f->step; /* other texts have their step */
   if (f->op != NULL) c->op = copy(j, f->op);
   if (f->group != NULL) c->group = copy(j, f->group);
   if (f->site != NULL) c->site = copy(j, f->site);
