@@ -315,7 +315,8 @@ static int is_other_of_team(const explain *x, const edit *skip, int64_t i, int64
 }
 
 /* By how many places before element `at` an operation can have been skipped, at most `most`: not
- * before one of its group that is not equal, since the group's other members entered it after that one. */
+ * before one of its group that is not equal, since the group's other members entered it after that
+ * one. */
 static int64_t room_before(const explain *x, const edit *e, int64_t at, int64_t head, int64_t most)
 {
   const player *p = &x->j->p[e->rank];
