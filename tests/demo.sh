@@ -14,4 +14,4 @@ printf '\nNow a bug that DeepSpeed had is injected on purpose; zeroproof must fi
 show sim --fault pr7847
 [ $? -eq 1 ] || { echo "the injected fault was not reported" >&2; exit 1; }
 printf '\nThe injected bug was found. DeepSpeed pull request #7847 fixed it.\n'
-echo 'Next: make test.'
+echo 'Next: see "I want to" in README.md; build/zeroproof help lists the commands.'
