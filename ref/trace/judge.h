@@ -280,8 +280,21 @@ void zp_trace_drop_member(judge *j, group *g, int32_t place);
 /* Whether members that are waited for have not entered operation i. */
 int zp_trace_is_open(const group *g, int64_t i);
 
+static inline int zp_trace_known_differ(int64_t a, int64_t b, int64_t unknown)
+{
+  return a != b && a != unknown && b != unknown;
+}
+
 /* Whether operations agree in all arguments that are known. */
-int zp_trace_same(const zp_trace_sig *a, const zp_trace_sig *b);
+static inline int zp_trace_same(const zp_trace_sig *a, const zp_trace_sig *b)
+{
+  const int p2p = a->op >= ZP_TRACE_SEND;
+  if (!p2p && (a->op != b->op || zp_trace_known_differ(a->redop, b->redop, 0) ||
+               zp_trace_known_differ(a->root, b->root, -1)))
+    return 0;
+  return !zp_trace_known_differ(a->count, b->count, -1) &&
+         !zp_trace_known_differ(a->dtype, b->dtype, 0);
+}
 /* The group with a key; the pair of two places of a group. NULL: it does not exist. */
 group *zp_trace_find_group(judge *j, const char *key);
 group *zp_trace_find_pair(judge *j, const group *parent, int32_t from, int32_t to);

@@ -7,7 +7,6 @@
 
 #include "judge.h"
 
-enum { TEXT = 160 };
 /* Limits that hold for files of any size: members of all groups (128 groups of the largest world);
  * the ids of groups in a file; members that are searched for repetitions. */
 enum { SPARE_MEMBERS = 1 << 24, SPARE_IDS = 1024, SEARCHED = 1 << 28, SEARCHED_A_BYTE = 64 };
@@ -332,59 +331,6 @@ static inst *reach(judge *j, group *g, int64_t i)
     *zp_trace_inst(g, k) = (inst){.awaited = -1};
   }
   return zp_trace_inst(g, i);
-}
-
-static int known_differ(int64_t a, int64_t b, int64_t unknown)
-{
-  return a != b && a != unknown && b != unknown;
-}
-
-int zp_trace_same(const zp_trace_sig *a, const zp_trace_sig *b)
-{
-  const int p2p = a->op >= ZP_TRACE_SEND;
-  if (!p2p &&
-      (a->op != b->op || known_differ(a->redop, b->redop, 0) || known_differ(a->root, b->root, -1)))
-    return 0;
-  return !known_differ(a->count, b->count, -1) && !known_differ(a->dtype, b->dtype, 0);
-}
-
-const char *zp_trace_group_text(const group *g, char *text)
-{
-  if (g->parent != NULL) g = g->parent;
-  const char *label = g->named_by ? zp_trace_text(g->named_by, &g->named_by->labels, g->id) : "";
-  snprintf(text, ZP_TRACE_GROUP_TEXT, "'%s'", label[0] ? label : g->key);
-  return text;
-}
-
-static int ascending(const void *a, const void *b)
-{
-  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-  return x < y ? -1 : x > y;
-}
-
-const char *zp_trace_members_text(const group *g, char *text)
-{
-  char name[ZP_TRACE_GROUP_TEXT], runs[ZP_TRACE_RUNS];
-  zp_trace_group_text(g, name);
-  int32_t *rank = malloc((size_t)g->size * sizeof *rank), n = 0;
-  while (rank != NULL && n < g->size && g->rank[n] >= 0) rank[n] = g->rank[n], n++;
-  if (n == g->size) qsort(rank, (size_t)n, sizeof *rank, ascending);
-  if (n == g->size)
-    snprintf(text, ZP_TRACE_MEMBERS_TEXT, "%s {%s}", name, zp_trace_runs(rank, n, runs));
-  else snprintf(text, ZP_TRACE_MEMBERS_TEXT, "%s", name);
-  free(rank);
-  return text;
-}
-
-void zp_trace_where(const group *g, int64_t i, const zp_trace_sig *s, char *text, size_t cap)
-{
-  char what[TEXT], name[ZP_TRACE_MEMBERS_TEXT];
-  zp_trace_describe(s, what, sizeof what);
-  if (g->parent != NULL)
-    snprintf(text, cap, "%s (number %" PRId64 " from group rank %d to %d in %s)", what, i,
-             (int)g->from, (int)g->to, zp_trace_group_text(g, name));
-  else
-    snprintf(text, cap, "%s (number %" PRId64 " in %s)", what, i, zp_trace_members_text(g, name));
 }
 
 void zp_trace_compare(judge *j, group *g, int64_t i, const inst *x)
