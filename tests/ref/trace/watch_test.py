@@ -216,7 +216,7 @@ def gone(zeroproof, folder):
             rf"^alarm: no progress for \d+ s: {ended}{rest}$",
             f"a_process_that_has_ended_is_named_first:{name}",
         )
-    target = os.path.join(folder, "stopped")
+    target = os.path.join(folder, "failed first")
     for rank in (0, 1, 2):
         enter_and_leave(target, rank, 3 + (rank != 1), returns=False, status=4 * (rank == 1))
     ends(
