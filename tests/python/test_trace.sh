@@ -152,8 +152,8 @@ for before in "$tmp/words.py" "-- $tmp/words.py" "--redact $tmp/words.py" \
   "--redact -- $tmp/words.py" "-m words" "--redact -m words"; do
   # shellcheck disable=SC2086
   (cd "$tmp" && PYTHONPATH=$tmp:$PYTHONPATH "$python" -W ignore -m zeroproof.trace $before \
-    --out x --lr 3 -- -m) >"$tmp/log" 2>&1
+    --out x --lr 3 -- -m) >"$tmp/log" 2>"$tmp/err"
   cmp -s "$tmp/log" "$tmp/want"
-  verdict $? "arguments_of:$(echo "$before" | sed "s|$tmp/||; s/ /_/g")" "$(cat "$tmp/log")"
+  verdict $? "arguments_of:$(echo "$before" | sed "s|$tmp/||; s/ /_/g")" "$(cat "$tmp/log" "$tmp/err")"
 done
 exit "$bad"
