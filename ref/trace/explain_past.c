@@ -334,7 +334,7 @@ int32_t zp_explain_support(explain *x, edit *e)
   const int32_t evidence = e->spot.gain < EVIDENCE ? e->spot.gain : EVIDENCE;
   int64_t head, back = e->kind == EDIT_INSERT ? BACK : 0;
   e->before = e->at;
-  if (e->kind == EDIT_END) return end_is_normal(x, e) ? -8 : 32;
+  if (e->kind == EDIT_END) return end_is_normal(x, e) ? -16 : 32;
   if (x->compared > COMPARED) return 16 * evidence - other_call;
   change c = {.e = e, .n = sequence(x, e->rank, 0, &head), .moved = -1};
   c.past = x->past[0];
