@@ -217,10 +217,18 @@ class Recorder:
 
     def left(self):
         """The function of a process of multiprocessing has returned, or raised what is handled
-        now. A forked process then leaves by os._exit(), without atexit."""
-        if not self.closed:
-            self.ending.set_of_child(sys.exc_info()[1])
-            self.close(at_exit=True)
+        now. A forked process then waits for its threads and leaves by os._exit(), without atexit;
+        a spawned one ends as any other."""
+        if self.closed:
+            return
+        error, me = sys.exc_info()[1], multiprocessing.current_process()
+        self.ending.set_of_child(error)
+        if getattr(me, "_start_method", None) == "spawn":
+            return
+        for thread in threading.enumerate() if error is None else ():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+        self.close(at_exit=True)
 
     def kernel(self, name):
         torch = self.torch

@@ -194,7 +194,8 @@ class Values:
         # optimizer -> (its number, steps that it has taken)
         self.taken, self.optimizers = weakref.WeakKeyDictionary(), 0
         # operations before the optimizer's step that is running, and before the last end of a step
-        self.begun = self.ended = 0
+        # collectives of all ranks: so far, when an optimizer began, when a step ended
+        self.common = self.begun = self.ended = 0
         self.watch_ddp()
         self.watch_optimizers()
 
@@ -282,9 +283,14 @@ class Values:
             if arguments.get("tag") or (op == "recv" and group in self.from_any):
                 return None
             key = group, op, root
+        elif self.every and self.is_of_all(arguments["process_group"]):
+            self.common += 1
         i = self.in_group.get(key, 0)
         self.in_group[key] = i + 1
         return Entered(number, op, group, i, root)
+
+    def is_of_all(self, group):
+        return self.recorder.unbox(group).size() == self.recorder.dist.get_world_size()
 
     def put_side(self, entered, side, pieces):
         e, value = entered, None
@@ -404,9 +410,8 @@ class Values:
 
     def begins(self, *_):
         """An optimizer begins a step."""
-        file = self.recorder.file
-        if file is not None and not self.torch.compiler.is_compiling():
-            self.begun = file.count
+        if not self.torch.compiler.is_compiling():
+            self.begun = self.common
 
     def close(self):
         """Writes the values that are missing, and removes the hooks."""
@@ -491,12 +496,12 @@ class Values:
 
     def step_of(self, turn):
         """The step that the optimizer has ended by its step number `turn`, or the one that another
-        optimizer has ended, if no operation of the next step came before."""
-        file, steps = self.recorder.file, self.recorder.steps or 0
+        optimizer has ended, if no collective of all ranks, of the next step, came before."""
+        steps = self.recorder.steps or 0
         ends = turn >= steps
         if not ends and self.begun > self.ended:
             return steps
-        self.ended = 0 if file is None else file.count
+        self.ended = self.common
         return steps if ends else steps - 1
 
     def put_tensor(self, name, tensor, group, step):

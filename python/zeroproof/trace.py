@@ -123,10 +123,10 @@ def main() -> int:
     input; 3 the recorder is missing."""
     options = arguments()
     folder = os.path.abspath(options.out)  # the script may change the current folder
-    before = traces(folder)
+    before, process = traces(folder), os.getpid()
     try:
         module = recorder()
-        module.record(folder, options.depth, options.redact, options.values)
+        recording = module.record(folder, options.depth, options.redact, options.values)
     except (ImportError, OSError) as error:
         print(f"zeroproof.trace: {error}", file=sys.stderr)
         return 3
@@ -138,7 +138,8 @@ def main() -> int:
     else:
         module.ended(None)
     finally:
-        check_recorded(folder, before)
+        if os.getpid() == process and recording.file is None:
+            check_recorded(folder, before)
     return 0
 
 

@@ -145,6 +145,18 @@ verdict $? a_missing_script_is_an_error "$(cat "$tmp/log")"
 [ $? -eq 2 ] && grep -q 'expected a script' "$tmp/log"
 verdict $? so_is_none "$(cat "$tmp/log")"
 
+# A process that the script forks says nothing of the record.
+cat >"$tmp/forks.py" <<'END'
+import os, sys
+child = os.fork()
+if child == 0:
+    sys.exit()
+os.waitpid(child, 0)
+END
+"$python" -W ignore -m zeroproof.trace --out "$tmp/forks" "$tmp/forks.py" >"$tmp/log" 2>&1
+[ "$(grep -c 'nothing was recorded' "$tmp/log")" = 1 ]
+verdict $? only_the_process_that_was_started_says_so "$(cat "$tmp/log")"
+
 # What follows the script is its own, with -- or without, as torchrun may remove it.
 echo 'import sys; print(sys.argv[1:])' >"$tmp/words.py"
 printf '%s\n' "['--out', 'x', '--lr', '3', '--', '-m']" >"$tmp/want"
@@ -154,6 +166,7 @@ for before in "$tmp/words.py" "-- $tmp/words.py" "--redact $tmp/words.py" \
   (cd "$tmp" && PYTHONPATH=$tmp:$PYTHONPATH "$python" -W ignore -m zeroproof.trace $before \
     --out x --lr 3 -- -m) >"$tmp/log" 2>"$tmp/err"
   cmp -s "$tmp/log" "$tmp/want"
-  verdict $? "arguments_of:$(echo "$before" | sed "s|$tmp/||; s/ /_/g")" "$(cat "$tmp/log" "$tmp/err")"
+  verdict $? "arguments_of:$(echo "$before" | sed "s|$tmp/||; s/ /_/g")" \
+    "$(cat "$tmp/log" "$tmp/err")"
 done
 exit "$bad"

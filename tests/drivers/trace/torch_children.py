@@ -1,9 +1,10 @@
 """torch_children.py DIR: ranks that multiprocessing starts and that end in different ways, and
 whether their traces say how. Prints a line for each."""
 
-import multiprocessing
+import multiprocessing.util
 import os
 import sys
+import threading
 
 import torch
 import torch.distributed as dist
@@ -25,13 +26,25 @@ ENDS = {
     "closes_and_exits": ("ended", 3),
     "leaves_by_os_exit": ("stopped", 6),
     "has_a_child": ((1, 3, ""), 3),
+    "goes_on_in_a_thread": ("ended", 0),
 }
-OTHERS = ("returns", "exits_with_3", "raises")  # with other start methods, which take seconds
+OTHERS = (
+    "returns",
+    "exits_with_3",
+    "raises",
+    "goes_on_in_a_thread",
+)  # with other start methods, which take seconds
 
 
 def child():
     """Is no rank: it writes nothing to the trace of its parent."""
     zeroproof_trace.step(7)
+
+
+def late(returned):
+    """Enters an operation when the function of the process has returned."""
+    returned.wait()
+    dist.all_reduce(torch.ones(3))
 
 
 def rank(folder, case):
@@ -51,7 +64,11 @@ def rank(folder, case):
         process = multiprocessing.get_context("fork").Process(target=child)
         process.start()
         process.join()
-    if case != "returns":
+    if case == "goes_on_in_a_thread":
+        returned = threading.Event()
+        multiprocessing.util.Finalize(None, returned.set, exitpriority=0)
+        threading.Thread(target=late, args=(returned,)).start()
+    elif case != "returns":
         word = case.rpartition("_")[2]
         sys.exit(int(word) if word.isdecimal() else word if word == "words" else 3)
 
@@ -64,7 +81,7 @@ def judge(folder, method, case):
     trace = Trace(os.path.join(folder, "rank-0.zpt"))
     got = trace.exit or ("ended" if trace.ended else "stopped")
     good = (got, process.exitcode) == ENDS[case] and not (trace.exit and trace.ended)
-    good = good and len(trace.ops) == 1 and trace.step is None
+    good = good and len(trace.ops) == 1 + case.endswith("_thread") and trace.step is None
     print(f"ok {method}_{case}" if good else f"not ok {method}_{case}: {got}, {process.exitcode}")
     return good
 

@@ -185,6 +185,21 @@ def alternating(rank, trace, recorder):
             optimizer.step()
 
 
+def one_rank_between(rank, trace, recorder):
+    """Two models in one step; a rank enters a collective of its own between their optimizers."""
+    models = [Parallel(layers()), Parallel(layers())]
+    optimizers = [torch.optim.SGD(model.parameters(), lr=0.1) for model in models]
+    own = dist.new_group([0])
+    for _ in range(4):
+        for model in models:
+            model.zero_grad()
+            model(torch.ones(1, 4) * (rank + 1)).sum().backward()
+        optimizers[0].step()
+        if rank == 0:
+            dist.all_reduce(torch.ones(1), group=own)
+        optimizers[1].step()
+
+
 def run(rank, folder, cases, rendezvous):
     import zeroproof_trace
 
