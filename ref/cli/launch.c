@@ -350,7 +350,8 @@ static int launch(launch_args *l)
   zp_roster_result r = {.lost = -1};
   char how[sizeof r.ended + 128];
   zp_hosts *hosts = l->hosts ? calloc(1, sizeof *hosts) : NULL;
-  const int refused = l->hosts ? read_hosts(l, hosts) : 0;
+  /* with words of the user mpirun places the ranks, and the list may have other words, too */
+  const int refused = l->hosts && !l->words ? read_hosts(l, hosts) : 0;
   if (refused) {
     free(hosts);
     return refused;

@@ -55,7 +55,7 @@ expect 3 'ranks 0, 1 on host-a, rank 2 on host-b: no answer' hosts_of_ranks_that
 grep -q -e '--map-by slot' "$tmp/words"
 verdict $? mpirun_places_ranks_as_the_file_says "$(cat "$tmp/words")"
 expect 3 'ranks 0, 1, 2 on an unknown host: no answer' unknown_hosts_of_ranks_that_never_report \
-  launch -n 3 --hosts "$tmp/hosts" --mpirun --display-map train
+  launch -n 3 --hosts "$tmp/other.hosts" --mpirun --display-map train
 expect 2 "other.hosts, line 1: expected 'NAME slots=N'" other_words_in_the_list_are_refused \
   launch -n 3 --hosts "$tmp/other.hosts" train
 expect 2 'has 4 slots for 5 ranks; raise slots=N, or lower -n' so_are_too_few_slots \

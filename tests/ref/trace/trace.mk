@@ -12,7 +12,7 @@ trace-cause: ## score the causes that `trace check` names (SEEDS=A-B of 2 to 6 r
 	@$(call need,$(PACKAGES_RUN) python3)
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@ZP_BUILD=$(BUILD) python3 -B tests/ref/trace/cause_score.py --seeds \
-	  $(or $(SEEDS),9000000-9000999) --large $(or $(LARGE),9500000-9500499) \
-	  --equal $(or $(EQUAL),8000000-8000399) >$(BUILD)/causes.md; \
+	  $(or $(SEEDS),12000000-12000999) --large $(or $(LARGE),12500000-12500499) \
+	  --equal $(or $(EQUAL),13000000-13000399) >$(BUILD)/causes.md; \
 	  status=$$?; $(if $(SEEDS)$(LARGE)$(EQUAL),cat,python3 -B tests/runner/runs.py causes) \
 	    <$(BUILD)/causes.md && exit $$status
