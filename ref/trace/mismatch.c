@@ -95,18 +95,27 @@ static int find_entry(const judge *j, const group *g, int32_t place, int64_t i, 
   return 1;
 }
 
-/* Whether more than half of `all` members entered the same; then *most is the first of these. */
+/* Unlike zp_trace_same, an unknown argument equals only an unknown one: what equals every value has
+ * no majority. */
+static int identical(const zp_trace_sig *a, const zp_trace_sig *b)
+{
+  return a->op == b->op && a->redop == b->redop && a->dtype == b->dtype && a->count == b->count &&
+         a->root == b->root;
+}
+
+/* Whether more than half of `all` members entered the same, and others something else; then *most
+ * is the first of these. */
 static int32_t find_majority(const entry *e, int32_t n, int32_t all, int32_t *most)
 {
   int32_t votes = 0, count = 0;
   for (int32_t k = 0; k < n; k++) {
     if (votes == 0) *most = k;
-    votes += zp_trace_same(&e[*most].sig, &e[k].sig) ? 1 : -1;
+    votes += identical(&e[*most].sig, &e[k].sig) ? 1 : -1;
   }
-  for (int32_t k = n; k-- > 0;) count += zp_trace_same(&e[*most].sig, &e[k].sig);
+  for (int32_t k = n; k-- > 0;) count += identical(&e[*most].sig, &e[k].sig);
   for (int32_t k = *most; k-- > 0;)
-    if (zp_trace_same(&e[*most].sig, &e[k].sig)) *most = k;
-  return 2 * count > all ? count : 0;
+    if (identical(&e[*most].sig, &e[k].sig)) *most = k;
+  return 2 * count > all && count < n ? count : 0;
 }
 
 typedef enum field { FIELD_COUNT, FIELD_DTYPE, FIELD_ROOT, FIELD_SEVERAL } field;
@@ -134,10 +143,11 @@ static int by_rank(const void *a, const void *b)
 
 static void describe(field f, const zp_trace_sig *s, char *text)
 {
-  if (f == FIELD_COUNT && s->count >= 0) snprintf(text, TEXT, "%" PRId64, s->count);
+  const int64_t value = f == FIELD_COUNT ? s->count : s->root;
+  if (f == FIELD_SEVERAL) zp_trace_describe(s, text, TEXT);
   else if (f == FIELD_DTYPE) snprintf(text, TEXT, "%s", zp_trace_dtypes[s->dtype]);
-  else if (f == FIELD_ROOT && s->root >= 0) snprintf(text, TEXT, "%d", (int)s->root);
-  else zp_trace_describe(s, text, TEXT);
+  else if (value < 0) snprintf(text, TEXT, "?");
+  else snprintf(text, TEXT, "%" PRId64, value);
 }
 
 /* Appends "4 on ranks 0, 2 (ex.py:16)": the entries that are the same as number k. */
@@ -148,7 +158,7 @@ static void put_value(judge *j, FILE *t, field f, entry *e, int32_t n, int32_t k
   const zp_trace_sig sig = e[k].sig;
   const char *site = e[k].site;
   for (int32_t q = 0; q < n; q++) {
-    if (e[q].listed || !zp_trace_same(&sig, &e[q].sig)) continue;
+    if (e[q].listed || !identical(&sig, &e[q].sig)) continue;
     e[q].listed = 1;
     rank[ranks++] = e[q].rank;
     if (strcmp(site, e[q].site) != 0) site = "";
@@ -226,7 +236,7 @@ static void report_several(judge *j, const group *g, int64_t i, const inst *x)
   fclose(t);
   int32_t odd = -1;
   for (int32_t k = 0; k < n; k++) {
-    if (majority > 0 && zp_trace_same(&e[most].sig, &e[k].sig)) continue;
+    if (majority > 0 && identical(&e[most].sig, &e[k].sig)) continue;
     if (odd < 0) odd = k;
     rank[ranks++] = e[k].rank;
   }

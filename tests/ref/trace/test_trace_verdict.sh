@@ -48,6 +48,20 @@ first two_values_have_a_majority "step 1: rank 2 entered broadcast of 4 fp32 roo
 'world' {0–2} at its record 1, with another root than ranks 0, 1, which entered broadcast of 4 \
 fp32 root 0 (ex.py:16)"
 
+# An unknown argument agrees with all values, and is no majority of them
+make_run values count:? count:4 count:8 count:16
+first an_unknown_count_is_no_majority "$(number 3) with different element counts: ? on rank 0 \
+(ex.py:16), 4 on rank 1 (ex.py:16), 8 on rank 2 (ex.py:16), 16 on rank 3 (ex.py:16); $none"
+make_run values dtype:? dtype:fp32 dtype:i64 count:5
+first an_unknown_type_is_no_majority "step 1: members enter different operations as number 1 in \
+'world' {0–3}: broadcast of 4 ? root 0 on rank 0 (ex.py:16), broadcast of 4 fp32 root 0 on rank 1 \
+(ex.py:16), broadcast of 4 i64 root 0 on rank 2 (ex.py:16), broadcast of 5 fp32 root 0 on rank 3 \
+(ex.py:16); $none"
+make_run values count:? count:4 count:8 count:16 count:4 count:4 count:4
+first an_unknown_count_does_not_belong_to_a_majority "$(number 6) with different element counts: \
+4 on ranks 1, 4–6 (ex.py:16), ? on rank 0 (ex.py:16), 8 on rank 2 (ex.py:16), 16 on rank 3 \
+(ex.py:16); 4 of 7 entered the first, a majority"
+
 # An operation is skipped after the one that precedes it in its group, not anywhere before
 for rank in 0 1; do
   make_run alternating $rank

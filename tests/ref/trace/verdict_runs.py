@@ -16,16 +16,20 @@ from cause_programs import (
 )
 
 
+def argument(value):
+    return -1 if value == "?" else int(value)
+
+
 def values(*each):
     """Each rank enters a broadcast with a root, count or type of its own: "root:0" … "count:4" …
-    "dtype:fp32". The operation before it and after it is the same on all."""
+    "dtype:fp32"; "count:?" is unknown. The operation before it and after it is the same on all."""
     program = Program(len(each))
     group = program.group(range(len(each)))
     program.lines = {0: "ex.py:10", 1: "ex.py:16;main.py:3", 2: "ex.py:20"}
     for rank, (name, value) in enumerate(e.split(":") for e in each):
-        count = int(value) if name == "count" else 4
-        root = int(value) if name == "root" else 0
-        dtype = I64 if value == "i64" else FP32
+        count = argument(value) if name == "count" else 4
+        root = argument(value) if name == "root" else 0
+        dtype = {"i64": I64, "?": 0}.get(value, FP32) if name == "dtype" else FP32
         for unit in range(3):
             sig = (BROADCAST, NONE, dtype, count, root) if unit == 1 else PLAIN
             program.events[rank] += [("step", unit), ("op", group, sig, False, unit)]
