@@ -66,6 +66,7 @@ static void enter(explain *x, track *r, int32_t i)
     if (m->sig.count < 0) m->sig.count = e->sig.count;
     if (m->sig.dtype == 0) m->sig.dtype = e->sig.dtype;
     if (m->sig.redop == 0) m->sig.redop = e->sig.redop;
+    if (m->sig.op < ZP_TRACE_SEND && m->sig.root < 0) m->sig.root = e->sig.root;
   } else if (!m->differs) {
     m->differs = 1;
     add_trouble(x, (trouble){TROUBLE_MISMATCH, at, -1, 0, 0});

@@ -301,6 +301,7 @@ member zp_trace_pair(judge *j, player *p, const member *m, const zp_trace_sig *s
                          "rank %d %s group rank %d in %s, expected 0 to %d", (int)p->reader.rank,
                          sends ? "sends to" : "receives from", (int)s->root,
                          zp_trace_group_text(m->g, name), (int)m->g->size - 1);
+    zp_trace_set_step(j, p->step);
     return (member){NULL, -1};
   }
   const int32_t from = sends ? m->place : s->root, to = sends ? s->root : m->place;
@@ -374,6 +375,7 @@ int zp_trace_enter(judge *j, player *p, member m, const zp_trace_sig *sig, zp_tr
     if (x->sig.count < 0) x->sig.count = sig->count;
     if (x->sig.dtype == 0) x->sig.dtype = sig->dtype;
     if (x->sig.redop == 0) x->sig.redop = sig->redop;
+    if (x->sig.op < ZP_TRACE_SEND && x->sig.root < 0) x->sig.root = sig->root;
   } else if (x->n_odd++ == 0) {
     x->odd = *sig;
     x->odd_first = p->reader.rank;

@@ -61,6 +61,13 @@ make_run values count:? count:4 count:8 count:16 count:4 count:4 count:4
 first an_unknown_count_does_not_belong_to_a_majority "$(number 6) with different element counts: \
 4 on ranks 1, 4–6 (ex.py:16), ? on rank 0 (ex.py:16), 8 on rank 2 (ex.py:16), 16 on rank 3 \
 (ex.py:16); 4 of 7 entered the first, a majority"
+make_run values root:? root:0 root:1
+first roots_differ_although_the_first_is_unknown "rank 2 enters broadcast of 4 fp32 root 1 at its \
+record 1 (step 1); expected broadcast of 4 fp32 root 0 (number 1 in 'world' {0–2}), as entered by \
+2 ranks (0, 1)"
+make_run values root:0 root:? root:1
+expect 1 ': inconsistent, the traces do not match each other$' \
+  they_differ_likewise_if_the_second_is_unknown trace check "$tmp/run"
 
 # An operation is skipped after the one that precedes it in its group, not anywhere before
 for rank in 0 1; do
