@@ -176,7 +176,7 @@ static int one_run(judge *j)
   }
   if (other < 0) return 1;
   zp_trace_add_finding(
-      j, "world", -1, 0, 0,
+      j, "world", -1, -1, 0,
       "rank-%d.zpt belongs to a run of %d ranks (%d file%s), but rank-%d.zpt belongs to a "
       "run of %d ranks: nothing is judged. If the folder has traces of two runs, empty it "
       "and record again. If it was one run, give all ranks the same world size "
@@ -223,7 +223,7 @@ static void report_missing(judge *j)
   for (int32_t r = 0; r < j->world; r++)
     if (j->p[r].reader.state == ZP_TRACE_MISSING) gone[j->missing++] = r;
   if (j->missing > 0) {
-    zp_trace_add_finding(j, "missing", gone[0], 0, 0,
+    zp_trace_add_finding(j, "missing", gone[0], -1, 0,
                          j->flight.world > 0 ? "%s ha%s no dump: none ends in %d"
                                              : "%s ha%s no trace: file rank-%d.zpt is missing",
                          zp_trace_ranks(gone, j->missing, who), j->missing > 1 ? "ve" : "s",
@@ -345,7 +345,7 @@ static void finish(judge *j)
   zp_trace_report_shifted(j);
   for (int32_t i = 0; i < j->flight.notes; i++) {
     const zp_flight_note *note = &j->flight.note[i];
-    zp_trace_add_finding(j, "unknown", note->ranks > 0 ? note->rank[0] : -1, 0, 1, "%s",
+    zp_trace_add_finding(j, "unknown", note->ranks > 0 ? note->rank[0] : -1, -1, 1, "%s",
                          note->text);
     if (note->ranks > 0) zp_trace_set_ranks(j, note->rank, note->ranks);
   }
@@ -354,11 +354,11 @@ static void finish(judge *j)
     report_no_end(j, cut, stopped, (zp_trace_writer)w); /* a dump has no end */
   free(cut);
   if (j->records == 0 && damaged == 0)
-    zp_trace_add_finding(j, "empty", -1, 0, 0,
+    zp_trace_add_finding(j, "empty", -1, -1, 0,
                          "all traces are empty: the recorder recorded no operation");
   if (j->unjudged)
     zp_trace_add_finding(
-        j, "unjudged", -1, 0, 1,
+        j, "unjudged", -1, -1, 1,
         "%" PRId64
         " records are not judged: the members of their group, or their source or destination, "
         "are not known",

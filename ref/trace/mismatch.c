@@ -26,12 +26,19 @@ static const char *majority(judge *j, const group *g, int32_t odd, int32_t first
   return text;
 }
 
+static int ascending(const void *a, const void *b)
+{
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
 /* The last finding concerns all members that entered operation i. */
 static void name_members(judge *j, const group *g, int64_t i)
 {
   int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)g->size, sizeof *rank), n = 0;
   for (int32_t q = 0; q < g->size; q++)
     if (g->rank[q] >= 0 && g->pos[q] > i) rank[n++] = g->rank[q];
+  if (n > 1) qsort(rank, (size_t)n, sizeof *rank, ascending);
   zp_trace_set_ranks(j, rank, n);
   free(rank);
 }

@@ -240,6 +240,7 @@ static int report(judge *j, const group *g, const reference *r, const deviation 
       zp_trace_members_text(g, name), step, of->shift.earlier ? " or earlier" : "", or_else,
       mine->record, at_mine, (int)other, at_theirs, of->shift.n - 1,
       n > 1 && !swap ? ", also on other ranks" : "");
+  zp_trace_set_step(j, mine->step);
   int32_t *ranks = zp_trace_grow(&j->failure, NULL, 0, (size_t)n + 1, sizeof *ranks);
   for (int32_t i = 0; i < n; i++) ranks[i] = of[i].rank;
   if (swap) ranks[0] = first;

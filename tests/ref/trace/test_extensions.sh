@@ -342,4 +342,11 @@ ends '{how: "exception", status: 1}' "$(operation 1)$(ended 2 1 '')"
 ends '{how: "unknown"}' "$(operation 1)$(ended 4 0 '')"
 ends '{how: "no end mark"}' "$(operation 1)"
 ends '{how: "damaged", byte: 31}' "\\015"
+
+# A send to group rank 5 of two, in step 7: its step and record are known
+both "\\004\\007$(operation 1)\\011"
+trace 0 "\\004\\007$(operation 1)\\012\\012\\001\\010\\005\\001\\006\\000\\001\\011"
+json a_peer_outside_of_the_group_is_reported_with_its_step \
+  '[.findings[] | [.kind, .step, .record]] == [["group", 7, 1], ["unjudged", -1, -1]]' \
+  trace check --json "$tmp/run"
 finish

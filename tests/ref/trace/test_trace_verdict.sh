@@ -62,9 +62,8 @@ first an_unknown_count_does_not_belong_to_a_majority "$(number 6) with different
 4 on ranks 1, 4–6 (ex.py:16), ? on rank 0 (ex.py:16), 8 on rank 2 (ex.py:16), 16 on rank 3 \
 (ex.py:16); 4 of 7 entered the first, a majority"
 make_run values root:? root:0 root:1
-first roots_differ_although_the_first_is_unknown "rank 2 enters broadcast of 4 fp32 root 1 at its \
-record 1 (step 1); expected broadcast of 4 fp32 root 0 (number 1 in 'world' {0–2}), as entered by \
-2 ranks (0, 1)"
+expect 1 ': inconsistent, the traces do not match each other$' \
+  roots_differ_although_the_first_is_unknown trace check "$tmp/run"
 make_run values root:0 root:? root:1
 expect 1 ': inconsistent, the traces do not match each other$' \
   they_differ_likewise_if_the_second_is_unknown trace check "$tmp/run"
@@ -147,6 +146,27 @@ make_run barriers
 printf '\015' >>"$tmp/run/rank-1.zpt"
 expect 1 ': inconsistent, the traces do not match each other$' \
   what_was_read_may_be_inconsistent_nevertheless trace check "$tmp/run"
+
+# A finding lists its ranks in ascending order, and its step and record, or −1
+make_run two_operations
+json the_ranks_of_a_finding_ascend \
+  '.findings | length == 1 and .[0].kind == "mismatch" and .[0].ranks == [0, 1]' \
+  trace check --json "$tmp/run"
+rm "$tmp/run/rank-1.zpt"
+json a_trace_that_is_missing_has_no_record \
+  '.findings[] | select(.kind == "missing") | [.ranks, .step, .record] == [[1], -1, -1]' \
+  trace check --json "$tmp/run"
+printf 'ZPTRACE\001\001\003' >"$tmp/run/rank-1.zpt"
+json nor_have_two_runs '.findings[] | select(.kind == "world") | .record == -1' \
+  trace check --json "$tmp/run"
+rm "$tmp/run/rank-1.zpt"
+printf 'ZPTRACE\001\000\001\011' >"$tmp/run/rank-0.zpt"
+json nor_have_empty_traces '.findings[] | select(.kind == "empty") | .record == -1' \
+  trace check --json "$tmp/run"
+make_run shifted
+json a_shift_has_the_step_of_its_record \
+  '.findings | length == 1 and (.[0] | [.kind, .step, .record] == ["shifted", 3, 2])' \
+  trace check --json "$tmp/run"
 
 # The step of a finding is in the JSON, too
 make_run barriers

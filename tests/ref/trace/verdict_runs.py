@@ -9,6 +9,8 @@ from cause_programs import (
     FP32,
     I64,
     NONE,
+    RECV,
+    SEND,
     SUM,
     Program,
     Run,
@@ -93,6 +95,30 @@ def asynchronous():
     return program
 
 
+def two_operations():
+    """Rank 1 sends 4 elements to rank 0, which receives 8: the send is read first."""
+    program = Program(2)
+    group = program.group(range(2))
+    program.events[0].append(("op", group, (RECV, NONE, FP32, 8, 1), False, 0))
+    program.events[1].append(("op", group, (SEND, NONE, FP32, 4, 0), False, 0))
+    return program
+
+
+def shifted():
+    """Rank 1 skips the operation of step 2, and enters one more at the end."""
+    program = Program(3)
+    group = program.group(range(3))
+    for rank, events in enumerate(program.events):
+        for step in range(6):
+            program.lines[step] = "ex.py:10"
+            events.append(("step", step))
+            if (rank, step) != (1, 2):
+                events.append(("op", group, PLAIN, False, step))
+    program.lines[6] = "ex.py:10"
+    program.events[1].append(("op", group, PLAIN, False, 6))
+    return program
+
+
 GRADIENTS = (ALL_REDUCE, SUM, FP32, 676, -1)
 LOSS = (ALL_REDUCE, SUM, FP32, 1, -1)
 PLAIN = (BROADCAST, NONE, FP32, 9, 0)
@@ -102,6 +128,8 @@ RUNS = {
     "circle": circle,
     "alternating": alternating,
     "asynchronous": asynchronous,
+    "two_operations": two_operations,
+    "shifted": shifted,
 }
 
 if __name__ == "__main__":
