@@ -446,20 +446,65 @@ static int32_t more_of(const plan *p, int32_t k)
   return n;
 }
 
+/* Whether a plan edits all ranks of an option. */
+static int has_ranks(const plan *p, const option *o)
+{
+  int32_t n = 0;
+  for (int32_t i = 0; i < o->n; i++) {
+    int has = 0;
+    for (int32_t k = 0; k < p->n; k++)
+      for (int32_t q = 0; q < p->option[k].n; q++)
+        has |= p->option[k].edit[q].rank == o->edit[i].rank;
+    n += has;
+  }
+  return n == o->n;
+}
+
+/* Whether option k of a plan belongs to the cause of a previous one. */
+static int is_further(const plan *p, int32_t k)
+{
+  int seen = 0;
+  for (int32_t i = 0; i < k; i++) seen |= p->option[i].edit->rank == p->option[k].edit->rank;
+  return seen;
+}
+
+/* The only cause of a plan that q does not have, or -1. */
+static int32_t only_in(const plan *p, const plan *q)
+{
+  int32_t found = -1, n = 0;
+  for (int32_t k = 0; k < p->n; k++)
+    if (!is_further(p, k) && !has_ranks(q, &p->option[k]) && n++ == 0) found = k;
+  return n == 1 ? found : -1;
+}
+
+/* Reports option k of a plan in the windows as its previous ones left them. */
+static void report_of(explain *x, const plan *p, int32_t k, int32_t number, int32_t equally,
+                      int leads)
+{
+  zp_explain_undo(x, x->edited);
+  for (int32_t i = 0; i < k; i++) zp_explain_apply(x, &p->option[i]);
+  zp_explain_replay(x);
+  report(x, &p->option[k], number, equally > 1 ? equally : 0, more_of(p, k), leads);
+}
+
+/* Plans that differ in one cause have it as alternatives. */
 void zp_explain_report(explain *x, plan *const *plans, int32_t n)
 {
-  int32_t number = 0;
-  const int leads = n == 1 || plans[0]->support > plans[1]->support;
-  for (int32_t k = 0; k < n; k++)
-    report(x, &plans[k]->option[0], 0, n > 1 ? n : 0, more_of(plans[k], 0), k == 0 && leads);
-  for (int32_t k = 1; k < plans[0]->n; k++) {
-    const option *o = &plans[0]->option[k];
-    int seen = 0;
-    zp_explain_apply(x, &plans[0]->option[k - 1]);
-    for (int32_t i = 0; i < k; i++) seen |= plans[0]->option[i].edit->rank == o->edit->rank;
-    if (seen) continue;
-    zp_explain_replay(x);
-    report(x, o, ++number, 0, more_of(plans[0], k), 1);
+  int32_t of[EXPLAIN_PLANS] = {0}, with[EXPLAIN_PLANS] = {0}, number = 0;
+  for (int32_t k = 1; k < n; k++) {
+    const int32_t a = only_in(plans[0], plans[k]), b = only_in(plans[k], plans[0]);
+    if (a >= 0 && b >= 0) of[k] = a, with[k] = b;
+  }
+  for (int32_t i = 0; i < plans[0]->n; i++) {
+    int32_t equally = 1, next = 0;
+    if (is_further(plans[0], i)) continue;
+    for (int32_t k = n - 1; k > 0; k--)
+      if (of[k] == i) next = k, equally++;
+    const int leads = next == 0 || plans[0]->support > plans[next]->support;
+    report_of(x, plans[0], i, number, equally, leads);
+    for (int32_t k = next; k > 0 && k < n; k++)
+      if (of[k] == i) report_of(x, plans[k], with[k], number, equally, 0);
+    number++;
   }
   zp_explain_undo(x, x->edited);
 }

@@ -95,6 +95,14 @@ expect 1 "or rank .*: the traces permit each of these, and do not show which it 
 json neither_is_so_in_the_json '.cause | length == 2 and
   map([.equally_likely, .likeliest]) == [[true, false], [true, false]]' \
   trace check --json "$tmp/run"
+make_run two_deviations
+json each_of_two_deviations_has_its_own_explanations '.cause |
+  map([.cause, .equally_likely, .likeliest]) ==
+    [[0, true, false], [0, true, false], [1, true, false], [1, true, false]] and
+  (map(.ranks[0]) | [(.[:2] | sort), (.[2:] | sort)] | sort) == [[0, 1], [2, 3]]' \
+  trace check --json "$tmp/run"
+expect 1 '^also: either rank [23] entered broadcast .* in .*[{]2, 3[}] .* another count' \
+  the_second_one_is_no_explanation_of_the_first trace check "$tmp/run"
 
 # The cause and its consequence name the same operation, the first one that is missing
 make_run asynchronous

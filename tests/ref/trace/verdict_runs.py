@@ -104,6 +104,15 @@ def two_operations():
     return program
 
 
+def two_deviations():
+    """Two pairs of ranks. In each one, the counts differ."""
+    program = Program(4)
+    for rank, events in enumerate(program.events):
+        pair = program.group([rank // 2 * 2, rank // 2 * 2 + 1])
+        events.append(("op", pair, (BROADCAST, NONE, FP32, 4 + rank % 2, 0), False, 0))
+    return program
+
+
 def shifted():
     """Rank 1 skips the operation of step 2, and enters one more at the end."""
     program = Program(3)
@@ -129,6 +138,7 @@ RUNS = {
     "alternating": alternating,
     "asynchronous": asynchronous,
     "two_operations": two_operations,
+    "two_deviations": two_deviations,
     "shifted": shifted,
 }
 
