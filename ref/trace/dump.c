@@ -248,6 +248,24 @@ static void value(dumper *d)
   fputc('\n', d->out);
 }
 
+/* From here on, the recorder recorded no values. */
+static void values_end(dumper *d)
+{
+  const zp_trace_reader *r = &d->reader;
+  const int64_t step = r->value.step >= 0 ? r->value.step : d->step;
+  const char *type = r->values_end[0] == '?' ? "" : r->values_end;
+  if (d->json) {
+    begin(d, "values_end");
+    if (step >= 0) integer(d, "step", step);
+    string(d, "type", type);
+    end(d);
+    return;
+  }
+  fprintf(d->out, "values end");
+  if (step >= 0) fprintf(d->out, ", step %" PRId64, step);
+  fprintf(d->out, ": the recorder could not record later ones%s%s\n", type[0] ? ", by " : "", type);
+}
+
 static const char *name_of(int kind)
 {
   switch (kind) {
@@ -335,6 +353,8 @@ static void dump_trace(dumper *d, const char *name, zp_error *err)
   while (zp_trace_next(&d->reader, &item)) {
     if (item.kind == ZP_TRACE_OP) operation(d, item.op);
     else if (item.kind == ZP_TRACE_GROUP) note_group(d, &item);
+    else if (item.kind == ZP_TRACE_VALUE && d->reader.value.kind == ZP_TRACE_VALUES_END)
+      values_end(d);
     else if (item.kind == ZP_TRACE_VALUE) value(d);
     else other(d, &item);
   }

@@ -319,6 +319,16 @@ json values_are_items '[.items[] | select(.item == "value")] == [
 json tensors_are_items '[.items[] | select(.item == "tensor")] == [{item: "tensor", tensor: "w",
   step: 5, group_id: 1, bytes: 16, fingerprint: "00000000000000090000000000000009"}]' \
   trace dump --json "$file"
+trace 1 "\\004\\003$(operation 1)$ended"
+json an_end_of_values_is_an_item '.items[3:] == [{item: "values_end", step: 3,
+  type: "RuntimeError"}]' trace dump --json "$tmp/run/rank-1.zpt"
+expect 0 '^values end, step 3: the recorder could not record later ones, by RuntimeError$' \
+  it_is_printed_with_its_error trace dump "$tmp/run/rank-1.zpt"
+trace 1 "$(extension 18 1 '\000')"
+json without_a_step_or_error_it_has_neither '.items[1:] == [{item: "values_end"}]' \
+  trace dump --json "$tmp/run/rank-1.zpt"
+expect 0 '^values end: the recorder could not record later ones$' \
+  nor_has_the_line trace dump "$tmp/run/rank-1.zpt"
 json returns_are_items '[.items[] | select(.item == "returned")] ==
   [{item: "returned", record: 0, ns: 32}]' trace dump --json "$file"
 json the_end_is_an_object '.exit == {how: "exception", type: "ValueError", status: 1} and
