@@ -291,14 +291,13 @@ static void report_damage(judge *j, const player *p)
 /* Reports the ranks, n of them, whose traces have no end mark and whose writers are in a state. */
 static void report_no_end(judge *j, const int32_t *cut, int32_t n, zp_trace_writer writer)
 {
-  char host[ZP_TRACE_HOST], who[ZP_TRACE_RANKS];
+  char who[ZP_TRACE_RANKS];
   const char *why = writer == ZP_WRITER_RUNS    ? ZP_TRACE_STILL_RUNS
                     : writer == ZP_WRITER_ENDED ? ZP_TRACE_HAS_ENDED
                                                 : ZP_TRACE_NO_END;
   int32_t *rank = zp_trace_grow(&j->failure, NULL, 0, (size_t)n + 1, sizeof *rank), k = 0;
-  zp_trace_host(host);
   for (int32_t i = 0; i < n; i++)
-    if (zp_trace_writer_of(&j->p[cut[i]].reader, host, j->p[cut[i]].locked) == writer)
+    if (zp_trace_writer_of(&j->p[cut[i]].reader, j->host, j->p[cut[i]].locked) == writer)
       rank[k++] = cut[i];
   if (k > 0) {
     zp_trace_add_finding(j, "unfinished", rank[0], j->p[rank[0]].reader.records - 1, 1,
@@ -307,19 +306,6 @@ static void report_no_end(judge *j, const int32_t *cut, int32_t n, zp_trace_writ
     zp_trace_set_step(j, j->p[rank[0]].step);
   }
   free(rank);
-}
-
-/* A rank whose process has ended enters nothing that others wait for. */
-static void note_ended(judge *j)
-{
-  char host[ZP_TRACE_HOST];
-  zp_trace_host(host);
-  for (int32_t i = 0; i < j->verdict->findings; i++) {
-    zp_trace_finding *f = &j->verdict->finding[i];
-    if (f->rank < 0 || f->unfinished == 0) continue;
-    const player *p = &j->p[f->rank];
-    f->unfinished = zp_trace_writer_of(&p->reader, host, p->locked) != ZP_WRITER_ENDED;
-  }
 }
 
 static void finish(judge *j)
@@ -349,7 +335,6 @@ static void finish(judge *j)
                          note->text);
     if (note->ranks > 0) zp_trace_set_ranks(j, note->rank, note->ranks);
   }
-  note_ended(j);
   for (int w = ZP_WRITER_UNKNOWN; w <= ZP_WRITER_ENDED && j->flight.world == 0; w++)
     report_no_end(j, cut, stopped, (zp_trace_writer)w); /* a dump has no end */
   free(cut);
@@ -437,6 +422,7 @@ int zp_trace_judge(const char *dir, zp_trace_verdict *v, zp_error *err)
   j->dir = dir;
   j->verdict = v;
   j->on_error = zp_trace_explain;
+  zp_trace_host(j->host);
   if (setjmp(j->failure.leave) == 0) judge_all(j);
   status = j->failure.err.status;
   if (status != 0) zp_fail(err, status, -1, "%s", j->failure.err.text);

@@ -199,7 +199,8 @@ typedef struct judge {
   int32_t entering_link; /* 1 + its link; 0: it is the last operation of the rank's past */
   zp_trace_item item;    /* of the rank that is being replayed */
   const char *dir;
-  zp_flight flight; /* world 0: the folder has traces, not dumps */
+  char host[ZP_TRACE_HOST]; /* where the judge runs */
+  zp_flight flight;         /* world 0: the folder has traces, not dumps */
   player *p;
   int32_t world, world_known, missing, ended, crowded;
   uint8_t *has;           /* [ZP_TRACE_WORLD] the folder has a file of the rank */

@@ -128,21 +128,26 @@ static int32_t waiting(judge *j, const gap *a, char *text)
   return n;
 }
 
-/* Whether n late ranks, whose traces end alike, may yet enter the operation of a: there is no end
- * of them, nor of the ranks that wait. `by` has an end if it passed the operation without them, and
- * others if their process ended in it, for example because it waited for too long. */
-static int may_continue(const judge *j, const gap *a, const int32_t *late, int32_t n)
+/* Whether a rank's process has ended before its program was complete. */
+static int has_ended(const judge *j, int32_t rank)
+{
+  const player *p = &j->p[rank];
+  if (p->reader.exit.how != ZP_TRACE_NO_EXIT) return 1;
+  return p->reader.state == ZP_TRACE_STOPPED &&
+         zp_trace_writer_of(&p->reader, j->host, p->locked) == ZP_WRITER_ENDED;
+}
+
+/* Whether the late ranks, whose traces end as that of `late` does, may yet enter the operation of
+ * a, and complete it: no member of the group has ended. `by` has an end if it passed the operation
+ * without them, and others if their process ended in it, for example because it waited for too
+ * long. */
+static int may_continue(const judge *j, const gap *a, int32_t late)
 {
   if (j->flight.world > 0) return 0; /* dumps are made after all ranks have stopped */
   if (j->p[a->by].reader.state != ZP_TRACE_STOPPED) return 0;
-  if (j->p[late[0]].reader.state != ZP_TRACE_STOPPED) return 0;
-  for (int32_t k = 0; k < n; k++)
-    if (j->p[late[k]].reader.exit.how != ZP_TRACE_NO_EXIT) return 0;
-  for (int32_t q = 0; q < a->g->size; q++) {
-    const int32_t r = a->g->rank[q];
-    if (r < 0 || a->g->pos[q] <= a->i) continue;
-    if (j->p[r].reader.exit.how != ZP_TRACE_NO_EXIT) return 0;
-  }
+  if (j->p[late].reader.state != ZP_TRACE_STOPPED) return 0;
+  for (int32_t q = 0; q < a->g->size; q++)
+    if (a->g->rank[q] >= 0 && has_ended(j, a->g->rank[q])) return 0;
   return 1;
 }
 
@@ -176,7 +181,7 @@ static void report_late(judge *j, const gap *a, const int32_t *rank, int32_t n, 
   zp_trace_set_ranks(j, rank, n);
   for (int32_t k = n; k-- > 0;)
     if (j->p[rank[k]].reader.records == least) zp_trace_set_step(j, j->p[rank[k]].step);
-  j->verdict->finding[j->verdict->findings - 1].unfinished = may_continue(j, a, rank, n);
+  j->verdict->finding[j->verdict->findings - 1].unfinished = may_continue(j, a, rank[0]);
 }
 
 /* Reports the ranks that never enter the operation of a, grouped by how their traces end. Returns

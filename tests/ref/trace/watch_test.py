@@ -228,6 +228,27 @@ def gone(zeroproof, folder):
     )
 
 
+def continues(zeroproof, folder):
+    """A rank without an end may yet enter an operation only if the process of no member of the
+    group has ended, whether that one is late or waits."""
+    for name, late, dead in (
+        ("all_run", (1, 2), ()),
+        ("the_first_late_rank_has_ended", (1, 2), (1,)),
+        ("another_late_rank_has_ended", (1, 2), (2,)),
+        ("a_rank_that_waits_has_ended", (1,), (2,)),
+        ("the_first_rank_that_waits_has_ended", (1,), (0,)),
+    ):
+        target = os.path.join(folder, name)
+        for rank in range(3):
+            start = enter_and_leave if rank in dead else enter
+            start(target, rank, 3 if rank in late else 4, returns=False)
+        check = subprocess.run(
+            [zeroproof, "trace", "check", target], check=False, stdout=subprocess.PIPE, text=True
+        )
+        good = check.returncode == 1 and ("unless the job still runs" in check.stdout) == (not dead)
+        verdict(good, f"a_job_may_continue_only_with_all_members:{name}", check.stdout)
+
+
 def alarms(zeroproof, folder):
     hangs = os.path.join(folder, "hangs")
     record(hangs, skips=1, closes=False)
@@ -410,6 +431,7 @@ def main():
     alarms(zeroproof, folder)
     states(zeroproof, folder)
     gone(zeroproof, folder)
+    continues(zeroproof, folder)
     restarts(zeroproof, folder)
     refuses(zeroproof, folder)
     formats(zeroproof, folder)
