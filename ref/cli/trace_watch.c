@@ -158,15 +158,16 @@ static int32_t name_gone(const zp_watch *w, char *text, size_t cap)
   return n;
 }
 
-/* Whether the traces of the ranks that deviate stop because their processes have ended. If all
- * processes have ended, the first of them is not known. */
+/* Whether the traces of the ranks that deviate stop because their processes have ended, and no other
+ * process has. If all processes have ended, the first of them is not known. */
 static int is_cause(const zp_watch *w, const zp_trace_cause *c, int32_t gone)
 {
-  if (gone == w->world || (strcmp(c->kind, "hang") != 0 && strcmp(c->kind, "truncated") != 0))
+  if (gone == w->world || c->n_ranks != gone ||
+      (strcmp(c->kind, "hang") != 0 && strcmp(c->kind, "truncated") != 0))
     return 0;
   for (int32_t i = 0; i < c->n_ranks; i++)
     if (c->ranks[i] >= w->world || !is_gone(&w->rank[c->ranks[i]])) return 0;
-  return c->n_ranks > 0;
+  return 1;
 }
 
 /* The exit of a rank is a warning if no rank waits for it. */

@@ -175,10 +175,10 @@ def states(zeroproof, folder):
     )
 
 
-def enter(folder, rank, steps, returns=True, status=0):
-    """A process that writes the trace of one of three ranks, and still runs."""
-    file = zeroproof_trace_file.TraceFile(folder, rank, 3)
-    group = file.group("world", [0, 1, 2])
+def enter(folder, rank, steps, returns=True, status=0, ranks=3):
+    """A process that writes the trace of one of the ranks, and still runs."""
+    file = zeroproof_trace_file.TraceFile(folder, rank, ranks)
+    group = file.group("world", list(range(ranks)))
     for step in range(steps):
         file.mark(zeroproof_trace_file.STEP, step)
         number = file.operation("all_reduce", group, "sum", "float32", 4)
@@ -216,6 +216,17 @@ def gone(zeroproof, folder):
             rf"^alarm: no progress for \d+ s: {ended}{rest}$",
             f"a_process_that_has_ended_is_named_first:{name}",
         )
+    target = os.path.join(folder, "one of two")
+    enter_and_leave(target, 1, 3)
+    enter_and_leave(target, 2, 4, returns=False)
+    enter(target, 0, 4, returns=False)
+    ends(
+        watch(zeroproof, target, "--stall", "0.2"),
+        1,
+        r"^alarm: no progress for \d+ s: step 3: rank 1 stopped .* after 3 records; ranks 0, 2 wait "
+        r"for it in .*; the processes of 2 ranks \(1, 2\) have ended without end marks$",
+        "of_two_processes_that_have_ended_the_one_that_others_wait_for_is_named",
+    )
     target = os.path.join(folder, "failed first")
     for rank in (0, 1, 2):
         enter_and_leave(target, rank, 3 + (rank != 1), returns=False, status=4 * (rank == 1))
@@ -239,9 +250,9 @@ def continues(zeroproof, folder):
         ("the_first_rank_that_waits_has_ended", (1,), (0,)),
     ):
         target = os.path.join(folder, name)
-        for rank in range(3):
+        for rank in range(4):
             start = enter_and_leave if rank in dead else enter
-            start(target, rank, 3 if rank in late else 4, returns=False)
+            start(target, rank, 3 if rank in late else 4, returns=False, ranks=4)
         check = subprocess.run(
             [zeroproof, "trace", "check", target], check=False, stdout=subprocess.PIPE, text=True
         )
