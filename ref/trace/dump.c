@@ -387,7 +387,7 @@ static void dump_flight(dumper *d, const char *name)
   for (int32_t i = 0; i < d->dump.entries; i++) {
     const zp_flight_entry *e = &d->dump.entry[i];
     const zp_flight_group *g = &d->dump.group[e->group];
-    if (i == 0) d->start = e->ns;
+    if (d->start < 0 && e->ns > 0) d->start = e->ns;
     print(d, &(line){.sig = {e->count, e->root, e->op, 0, e->dtype, ZP_TRACE_ASYNC},
                      .group = g->label[0] ? g->label : g->name,
                      .phase = "",
@@ -400,7 +400,7 @@ static void dump_flight(dumper *d, const char *name)
                      .step = -1,
                      .group_id = e->group,
                      .seq = e->seq,
-                     .ns = e->ns > 0 && e->ns >= d->start ? e->ns - d->start : -1,
+                     .ns = d->start >= 0 && e->ns >= d->start ? e->ns - d->start : -1,
                      .timeout_ms = e->timeout_ms});
   }
   footer(d, d->dump.lost ? "earlier records were overwritten" : "no record was overwritten", "",
@@ -415,7 +415,7 @@ int zp_trace_dump(const char *name, FILE *out, int json, zp_error *err)
       dump_flight(&d, name);
     } else {
       zp_trace_open_file(&d.reader, &d.failure, name);
-      if (d.reader.state != ZP_TRACE_READING)
+      if (zp_trace_is_none(&d.reader))
         zp_fail(err, ZP_E_REFUSED, -1, "%s: " ZP_TRACE_NO_TRACE ".", name);
       else dump_trace(&d, name, err);
     }

@@ -275,7 +275,7 @@ static void report_damage(judge *j, const player *p)
   char after[64] = "before its first record";
   const int64_t last = p->reader.records - 1;
   const int64_t byte = p->reader.offset - p->reader.have + p->reader.at;
-  if (byte <= (int64_t)sizeof ZP_TRACE_MAGIC - 1) {
+  if (zp_trace_is_none(&p->reader)) {
     zp_trace_add_finding(j, "damaged", p->reader.rank, -1, 0, "rank-%d.zpt: " ZP_TRACE_NO_TRACE,
                          (int)p->reader.rank);
     return;

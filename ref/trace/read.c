@@ -137,6 +137,12 @@ void zp_trace_open_file(zp_trace_reader *r, zp_trace_failure *failure, const cha
   begin(r);
 }
 
+int zp_trace_is_none(const zp_trace_reader *r)
+{
+  const int64_t byte = r->offset - r->have + r->at; /* the next one */
+  return r->state == ZP_TRACE_DAMAGED && byte < (int64_t)sizeof ZP_TRACE_MAGIC;
+}
+
 void zp_trace_close(zp_trace_reader *r)
 {
   free(r->buffer);

@@ -188,6 +188,8 @@ void zp_trace_open_image(zp_trace_reader *r, zp_trace_failure *failure, int32_t 
                          const uint8_t *image, int64_t bytes);
 /* Opens the trace of any rank. It fails if the file cannot be read. */
 void zp_trace_open_file(zp_trace_reader *r, zp_trace_failure *failure, const char *path);
+/* Whether a file does not begin as a trace does: it is no trace, not a damaged one. */
+int zp_trace_is_none(const zp_trace_reader *r);
 /* Returns 1, or 0 at the end of the trace, for which `state` gives the reason. */
 int zp_trace_next(zp_trace_reader *r, zp_trace_item *item);
 void zp_trace_close(zp_trace_reader *r);

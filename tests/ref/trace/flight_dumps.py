@@ -94,6 +94,9 @@ RUNS["half_listed"][1]["pg_config"] = {"7": {"ranks": [2, 0, 1]}}
 RUNS["half_listed"][2]["pg_config"] = {}
 run("half_missing", [entry(0, 1), entry(1, 2)], [entry(0, 1)])
 RUNS["half_missing"][1]["pg_config"] = {}
+# the first entry has no time, or none has
+run("late_time", [entry(0, 1, time_created_ns=None), entry(1, 2), entry(2, 3)], [entry(0, 1)])
+run("no_time", [entry(0, 1, time_created_ns=None)], [entry(0, 1)])
 RUNS["no_dump"] = [dump([entry(0, 1)], 3), dump([entry(0, 1)], 3)]
 RUNS["empty"] = [dump([]), dump([])]
 

@@ -81,6 +81,11 @@ json a_dump_is_printed_as_json '.schema == "zeroproof/trace-dump/1" and .records
   .items[11].dtype == "bf16" and .items[1].timeout_ms == 5000 and .items[1].group_id == 0 and
   .exit == null' \
   trace dump $made/json/nccl_trace_rank_1.json --json
+json times_count_from_the_first_entry_that_has_one '.first_ns == 1700000000000000001 and
+  [.items[] | select(.item == "operation") | .ns] == [null, 0, 1]' \
+  trace dump "$tmp/runs/late_time/nccl_trace_rank_0" --json
+json without_times_there_is_no_first_one 'has("first_ns") | not' \
+  trace dump "$tmp/runs/no_time/nccl_trace_rank_0" --json
 # of a trace: a group of two ranks, a definition, step 5, a wait, and the end mark
 {
   printf 'ZPTRACE\001\000\002\001\001\001g\002\000\001\000\002\002'

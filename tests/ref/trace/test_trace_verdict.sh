@@ -135,6 +135,23 @@ expect 1 "^all traces are empty" a_trace_may_end_early trace check "$tmp/run"
 printf 'ZPTRACE\001\000\001\015' >"$tmp/run/rank-0.zpt"
 expect 1 "^rank 0's trace is damaged before its first record, near byte 11" \
   a_trace_that_is_damaged_is_a_trace trace check "$tmp/run"
+expect 2 'rank-0.zpt: damaged near byte 11: the rest is not shown' \
+  it_is_dumped_as_a_trace trace dump "$tmp/run/rank-0.zpt"
+printf 'ZPTRACE\001\000\200\200\177' >"$tmp/run/rank-0.zpt"
+for command in 'check' 'dump'; do
+  name=$tmp/run
+  code=1
+  [ $command = dump ] && name=$name/rank-0.zpt && code=2
+  expect $code 'damaged (before its first record, )?near byte 12' \
+    a_trace_that_is_damaged_in_its_header_is_one:$command trace $command "$name"
+done
+printf '' >"$tmp/run/rank-0.zpt"
+expect 1 "^all traces are empty" an_empty_file_is_an_empty_trace trace check "$tmp/run"
+expect 0 '^0 records; no end mark' it_is_dumped_as_one trace dump "$tmp/run/rank-0.zpt"
+printf 'ZPTRACE\002\000\001' >"$tmp/run/rank-0.zpt"
+expect 1 "^rank-0.zpt: $no_trace$" another_first_byte_of_eight_is_no_trace trace check "$tmp/run"
+expect 2 "rank-0.zpt: $no_trace" nor_does_dump_read_it trace dump "$tmp/run/rank-0.zpt"
+printf 'ZPTRACE\001\000\001\015' >"$tmp/run/rank-0.zpt"
 
 # What is not judged is not called inconsistent
 expect 1 '^0 records of 1 ranks: cannot be judged: a file cannot be read to its end$' \
