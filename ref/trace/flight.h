@@ -92,6 +92,8 @@ typedef struct zp_flight_group {
   int64_t first, last;      /* sequence numbers of the last ones without a gap; 0: no collective */
   int64_t first_p2p;        /* 0: no send or receive */
   int64_t last_record;      /* 1 + the last collective among the judged records; 0: none */
+  int32_t rank;             /* of the dump */
+  struct zp_flight_group *next; /* with the same common group; NULL */
 } zp_flight_group;
 
 typedef struct zp_flight_dump {
@@ -124,6 +126,7 @@ typedef struct zp_flight_common { /* a group of the run */
   int64_t start, end, done; /* the first and last sequence number that is judged; the last one that
                                a member has seen complete on all members */
   int32_t next;             /* with the same hash; -1 */
+  zp_flight_group *first;   /* of the dumps' groups that are this one; NULL */
 } zp_flight_common;
 
 typedef struct zp_flight {
@@ -136,7 +139,8 @@ typedef struct zp_flight {
   void *folder;            /* DIR, while it is read */
   zp_flight_common *group; /* [groups] */
   int32_t groups, groups_cap, *table;
-  zp_flight_note *note; /* [notes] */
+  const zp_flight_group **own; /* [world] the ranks' entries of the group that is aligned; NULL */
+  zp_flight_note *note;        /* [notes] */
   int32_t notes, notes_cap;
   uint8_t *out; /* the trace that is being encoded */
   int64_t out_n, out_cap;

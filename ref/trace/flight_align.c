@@ -151,12 +151,18 @@ static void find_groups(zp_flight *f)
       if (f->dump[r].group[i].members == 0) find_unlisted(f, &f->dump[r].group[i], r, listed);
 }
 
-/* The dump's own entry of a group of the run, or NULL. */
-static const zp_flight_group *own_group(const zp_flight_dump *d, int32_t common)
+/* Links the dumps' entries of each group of the run. If a dump has several of one group, its first
+ * one is the last in the list. */
+static void link_groups(zp_flight *f)
 {
-  for (int32_t i = 0; i < d->groups; i++)
-    if (d->group[i].common == common) return &d->group[i];
-  return NULL;
+  for (int32_t r = 0; r < f->world; r++)
+    for (int32_t i = 0; i < f->dump[r].groups; i++) {
+      zp_flight_group *g = &f->dump[r].group[i];
+      zp_flight_common *c = &f->group[g->common];
+      g->rank = r;
+      g->next = c->first;
+      c->first = g;
+    }
 }
 
 /* The last number of each group that a member has seen complete on all members. */
@@ -172,19 +178,17 @@ static void find_done(zp_flight *f)
     }
 }
 
-static void align(zp_flight *f, int32_t common, int32_t *who)
+/* f->own has the dumps' entries of the group. */
+static void align(zp_flight *f, zp_flight_common *c, int32_t *who)
 {
-  zp_flight_common *c = &f->group[common];
   int32_t whole = 0;
-  int64_t first_of_all = INT64_MAX;
   for (int32_t i = 0; i < c->members; i++) {
     const int32_t r = c->member[i];
     if (r >= f->world || !f->dump[r].present) continue;
-    const zp_flight_group *g = own_group(&f->dump[r], common);
+    const zp_flight_group *g = f->own[r];
     const int64_t last = g != NULL ? g->last : 0;
     const int64_t first = g != NULL && g->first > 0 ? g->first : f->dump[r].lost ? INT64_MAX : 0;
     if (first > c->start) c->start = first;
-    if (first > 0 && first < first_of_all) first_of_all = first;
     if (last < c->done && last < c->end && first != INT64_MAX) c->end = last;
     whole++;
   }
@@ -194,7 +198,7 @@ static void align(zp_flight *f, int32_t common, int32_t *who)
   for (int32_t i = 0; i < c->members && c->start > 1; i++) {
     const int32_t r = c->member[i];
     if (r >= f->world || !f->dump[r].present) continue;
-    const zp_flight_group *g = own_group(&f->dump[r], common);
+    const zp_flight_group *g = f->own[r];
     const int64_t first = g != NULL && g->first > 0 ? g->first : f->dump[r].lost ? INT64_MAX : 0;
     if (first == c->start) who[n++] = r;
   }
@@ -213,7 +217,7 @@ static void align(zp_flight *f, int32_t common, int32_t *who)
   for (int32_t i = 0; i < c->members; i++) {
     const int32_t r = c->member[i];
     if (r >= f->world || !f->dump[r].present) continue;
-    const zp_flight_group *g = own_group(&f->dump[r], common);
+    const zp_flight_group *g = f->own[r];
     if ((g != NULL ? g->last : 0) == c->end) who[late++] = r;
   }
   note(f, who, late,
@@ -226,12 +230,18 @@ static void align(zp_flight *f, int32_t common, int32_t *who)
 void zp_flight_align(zp_flight *f)
 {
   find_groups(f);
+  link_groups(f);
   find_done(f);
   int32_t most = 1;
   for (int32_t i = 0; i < f->groups; i++)
     if (f->group[i].members > most) most = f->group[i].members;
   int32_t *who = zp_trace_grow(f->failure, NULL, 0, (size_t)most, sizeof *who);
-  for (int32_t i = 0; i < f->groups; i++) align(f, i, who);
+  f->own = zp_trace_grow(f->failure, NULL, 0, (size_t)f->world, sizeof *f->own);
+  for (int32_t i = 0; i < f->groups; i++) {
+    for (zp_flight_group *g = f->group[i].first; g != NULL; g = g->next) f->own[g->rank] = g;
+    align(f, &f->group[i], who);
+    for (zp_flight_group *g = f->group[i].first; g != NULL; g = g->next) f->own[g->rank] = NULL;
+  }
   free(who);
   int64_t others = 0;
   for (int32_t r = 0; r < f->world; r++) others += f->dump[r].others;

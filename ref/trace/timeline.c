@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "timeline.h"
 
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,21 +14,41 @@ enum { ALIGNED = 256, KEY = 2 * ZP_TRACE_NAME };
 
 /* ---- Groups and pairs, by key ---------------------------------------------------------------- */
 
-static int32_t set_of(zp_timeline *t, const char *key)
+typedef struct keyed_set {
+  const char *key;
+  int32_t set;
+} keyed_set;
+
+static int by_key(const void *a, const void *b)
 {
-  for (int32_t i = 0; i < t->sets; i++)
-    if (strcmp(t->key[i], key) == 0) return i;
+  return strcmp(((const keyed_set *)a)->key, ((const keyed_set *)b)->key);
+}
+
+static int32_t add_set(zp_timeline *t, const char *key)
+{
   if (t->sets == t->sets_cap) {
     const int32_t cap = t->sets_cap ? 2 * t->sets_cap : 16;
-    t->key = zp_trace_grow(t->failure, t->key, (size_t)t->sets_cap, (size_t)cap, sizeof *t->key);
     t->count =
         zp_trace_grow(t->failure, t->count, (size_t)t->sets_cap, (size_t)cap, sizeof *t->count);
     t->sets_cap = cap;
   }
-  char *copy = zp_trace_grow(t->failure, NULL, 0, strlen(key) + 1, 1);
-  strcpy(copy, key);
-  t->key[t->sets] = copy;
+  const size_t length = strlen(key) + 1;
+  keyed_set *k = zp_trace_grow(t->failure, NULL, 0, sizeof *k + length, 1);
+  k->key = memcpy(k + 1, key, length);
+  k->set = t->sets;
+  if (tsearch(k, &t->keys, by_key) == NULL) {
+    free(k);
+    zp_trace_fail(t->failure, ZP_E_MEMORY, "no memory for %zu bytes.", sizeof *k + length);
+  }
   return t->sets++;
+}
+
+/* A trace can have a set for each operation, so a set is not searched in a list. */
+static int32_t set_of(zp_timeline *t, const char *key)
+{
+  const keyed_set wanted = {.key = key};
+  keyed_set *const *found = tfind(&wanted, &t->keys, by_key);
+  return found != NULL ? (*found)->set : add_set(t, key);
 }
 
 typedef struct known { /* a group of the file that is read */
@@ -104,7 +125,8 @@ static void number_sets(const scan *s)
 {
   zp_timed_rank *r = s->r;
   zp_timeline *t = s->t;
-  if (t->sets > 0) memset(t->count, 0, (size_t)t->sets * sizeof *t->count);
+  for (int64_t k = 0; k < r->n; k++) /* not all sets: each rank can add some */
+    if (r->op[k].set >= 0) t->count[r->op[k].set] = 0;
   for (int64_t k = 0; k < r->n; k++) {
     zp_timed_op *op = &r->op[k];
     known *g = group_of(s, op->row);
@@ -407,9 +429,8 @@ void zp_timeline_free(zp_timeline *t)
 {
   zp_trace_close(&t->reader);
   for (int32_t i = 0; i < t->n; i++) free(t->ranks[i].op);
-  for (int32_t i = 0; i < t->sets; i++) free(t->key[i]);
+  tdestroy(t->keys, free);
   free(t->ranks);
-  free(t->key);
   free(t->count);
   free(t->member);
 }

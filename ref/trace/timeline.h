@@ -40,7 +40,7 @@ typedef struct zp_timeline {
   zp_trace_reader reader;
   zp_timed_rank *ranks;
   int32_t n, cap;
-  char **key; /* [sets] */
+  void *keys; /* of tsearch: the sets by key */
   int32_t sets, sets_cap;
   int64_t *count; /* [sets_cap] operations of the rank that is read */
   zp_member *member;
