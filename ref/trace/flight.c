@@ -121,6 +121,7 @@ void zp_flight_close(zp_flight *f)
   free(f->size);
   free(f->group);
   free(f->table);
+  free(f->names);
   free(f->own);
   free(f->note);
   free(f->out);

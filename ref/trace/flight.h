@@ -126,6 +126,7 @@ typedef struct zp_flight_common { /* a group of the run */
   int64_t start, end, done; /* the first and last sequence number that is judged; the last one that
                                a member has seen complete on all members */
   int32_t next;             /* with the same hash; -1 */
+  int32_t next_name;        /* listed, with the same hash of the name; -1 */
   zp_flight_group *first;   /* of the dumps' groups that are this one; NULL */
 } zp_flight_common;
 
@@ -138,7 +139,7 @@ typedef struct zp_flight {
   int32_t world, world_cap;
   void *folder;            /* DIR, while it is read */
   zp_flight_common *group; /* [groups] */
-  int32_t groups, groups_cap, *table;
+  int32_t groups, groups_cap, *table, *names;
   const zp_flight_group **own; /* [world] the ranks' entries of the group that is aligned; NULL */
   zp_flight_note *note;        /* [notes] */
   int32_t notes, notes_cap;

@@ -13,6 +13,7 @@
 #include "judge.h"
 
 enum { TABLE = 1 << 16 };
+enum { NAME = 200, HASH = 17 }; /* bytes of a key: at most of the name; of "/" and the hash */
 
 /* Adds a warning about n ranks. */
 __attribute__((format(printf, 4, 5))) static void note(zp_flight *f, const int32_t *rank, int32_t n,
@@ -65,7 +66,7 @@ static void key_of(zp_flight *f, const zp_flight_group *g, char key[ZP_TRACE_NAM
   int32_t *set = zp_trace_grow(f->failure, NULL, 0, n, sizeof *set);
   memcpy(set, g->member, n * sizeof *set);
   qsort(set, n, sizeof *set, by_rank);
-  snprintf(key, ZP_TRACE_NAME, "%.200s/%016" PRIx64, g->name,
+  snprintf(key, ZP_TRACE_NAME, "%.*s/%016" PRIx64, NAME, g->name,
            (uint64_t)XXH3_64bits(set, n * sizeof *set));
   free(set);
 }
@@ -106,15 +107,28 @@ static int32_t find_group(zp_flight *f, const zp_flight_group *g)
   return f->groups - 1;
 }
 
-/* The only group of that name that other dumps list and that has this rank, or -1. */
-static int32_t find_listed(const zp_flight *f, int32_t listed, const zp_flight_group *g, int32_t r)
+/* Lists the groups whose members are known by their names, without the hashes. */
+static void link_names(zp_flight *f)
 {
-  const size_t n = strnlen(g->name, 200);
+  f->names = zp_trace_grow(f->failure, NULL, 0, TABLE, sizeof *f->names); /* 0: none */
+  for (int32_t i = 0; i < f->groups; i++) {
+    zp_flight_common *c = &f->group[i];
+    const uint64_t slot = XXH3_64bits(c->key, strlen(c->key) - HASH) & (TABLE - 1);
+    c->next_name = f->names[slot] - 1;
+    f->names[slot] = i + 1;
+  }
+}
+
+/* The only group of that name that other dumps list and that has this rank, or -1. */
+static int32_t find_listed(const zp_flight *f, const zp_flight_group *g, int32_t r)
+{
+  const size_t n = strnlen(g->name, NAME);
   int32_t found = -1;
-  for (int32_t i = 0; i < listed; i++) {
+  for (int32_t i = f->names[XXH3_64bits(g->name, n) & (TABLE - 1)] - 1; i >= 0;
+       i = f->group[i].next_name) {
     const zp_flight_common *c = &f->group[i];
     int has = 0;
-    if (strncmp(c->key, g->name, n) != 0 || c->key[n] != '/' || strlen(c->key) != n + 17) continue;
+    if (strncmp(c->key, g->name, n) != 0 || strlen(c->key) != n + HASH) continue;
     for (int32_t k = 0; k < c->members && !has; k++) has = c->member[k] == r;
     if (has && found >= 0) return -1;
     if (has) found = i;
@@ -124,9 +138,9 @@ static int32_t find_listed(const zp_flight *f, int32_t listed, const zp_flight_g
 
 /* The default group has all ranks. The members of another group that no dump lists are the ranks
  * with operations in it. */
-static void find_unlisted(zp_flight *f, zp_flight_group *g, int32_t r, int32_t listed)
+static void find_unlisted(zp_flight *f, zp_flight_group *g, int32_t r)
 {
-  g->common = find_listed(f, listed, g, r);
+  g->common = find_listed(f, g, r);
   if (g->common >= 0) return;
   g->common = find_group(f, g);
   zp_flight_common *c = &f->group[g->common];
@@ -145,10 +159,10 @@ static void find_groups(zp_flight *f)
     for (int32_t i = 0; i < f->dump[r].groups; i++)
       if (f->dump[r].group[i].members > 0)
         f->dump[r].group[i].common = find_group(f, &f->dump[r].group[i]);
-  const int32_t listed = f->groups;
+  link_names(f);
   for (int32_t r = 0; r < f->world; r++)
     for (int32_t i = 0; i < f->dump[r].groups; i++)
-      if (f->dump[r].group[i].members == 0) find_unlisted(f, &f->dump[r].group[i], r, listed);
+      if (f->dump[r].group[i].members == 0) find_unlisted(f, &f->dump[r].group[i], r);
 }
 
 /* Links the dumps' entries of each group of the run. If a dump has several of one group, its first
