@@ -4,6 +4,7 @@ flight_dumps.py write FOLDER     runs of NCCL's form, which no machine here can 
 flight_dumps.py hostile ZEROPROOF FILE FOLDER   damages of a pickle: the command must never crash
 flight_dumps.py integers ZEROPROOF FOLDER       the largest and smallest integers in each field
 flight_dumps.py amplified ZEROPROOF FOLDER      small pickles whose values are used many times
+flight_dumps.py groups ZEROPROOF FOLDER         many dumps with many groups
 """
 
 import json
@@ -210,6 +211,32 @@ def amplified(zeroproof, folder):
     check("a_container_in_many_places_is_refused_in_time", not wrong, wrong)
 
 
+def groups(zeroproof, folder):
+    """128 dumps with 1,024 groups each, of all ranks. Every other dump lists no members. A search
+    of all groups for each takes minutes of processor time; the limit is 50 times what is needed."""
+    ranks = list(range(128))
+    for rank in ranks:
+        names = [f"g{rank}_{i}" for i in range(1024)]
+        entries = [
+            {
+                "record_id": i,
+                "process_group": [name, ""],
+                "collective_seq_id": 1,
+                "profiling_name": "nccl:new_thing",
+            }
+            for i, name in enumerate(names)
+        ]
+        config = {name: {"ranks": ranks} for name in names} if rank % 2 else {}
+        made = {"version": "2.10", "entries": entries, "pg_config": config}
+        (folder / f"dump_{rank}").write_bytes(pickle.dumps(made, 2))
+    limited = 'ulimit -t 60 && exec "$0" trace check "$1"'
+    got = subprocess.run(["sh", "-c", limited, zeroproof, folder], capture_output=True)
+    text = got.stdout.decode() + got.stderr.decode()
+    good = got.returncode == 1 and "131072 entries are not judged" in text
+    name = "the_time_of_the_alignment_does_not_grow_with_the_square_of_the_groups"
+    check(name, good, f"{got.returncode}, {text[:300]}")
+
+
 EXTREMES = (-(2**70), -(2**63), -(2**31), -1, 0, 2**31 - 1, 2**31, 2**32, 2**62 - 1, 2**62)
 EXTREMES += (2**63 - 2, 2**63 - 1, 2**63, 2**70)
 # what the reader refuses at 2^62 and more, and the others that it reads
@@ -266,7 +293,7 @@ def integers(zeroproof, folder):
 if __name__ == "__main__":
     if sys.argv[1] == "write":
         write(Path(sys.argv[2]))
-    elif sys.argv[1] in ("integers", "amplified"):
+    elif sys.argv[1] in ("integers", "amplified", "groups"):
         globals()[sys.argv[1]](sys.argv[2], Path(sys.argv[3]))
     else:
         hostile(sys.argv[2], Path(sys.argv[3]), Path(sys.argv[4]))

@@ -157,4 +157,5 @@ python3 -c 'print("{\"entries\": [\"" + "[{0, " * 2**22 + "\"]}")' >"$tmp/text.j
 ) || bad=1
 expect 2 'an entry is not a dictionary' a_text_of_json_is_one_value trace dump "$tmp/text.json"
 made_by amplified
+made_by groups
 finish

@@ -258,6 +258,36 @@ def check_ranks(zeroproof, folder):
     verdict(found == expected, "json_has_the_ranks_drawn", found)
 
 
+def check_many_pairs(zeroproof, folder):
+    """Rank 0 sends to each rank and receives from each. A search of all pairs for each operation
+    takes minutes of processor time, and the limit is 60 times what a search by key takes."""
+    z, ranks = zeroproof_trace_file, 1 << 17
+    os.makedirs(folder)
+    trace = bytearray(b"ZPTRACE\1" + z.numbers(0, ranks, z.GROUP, 1) + z.text("w"))
+    trace += z.numbers(ranks, 0, 1, 0, 2, ranks)
+    for peer in range(ranks):
+        for name in "send", "recv":
+            trace += z.numbers(z.OP, z.OPS.index(name), 1, 8, 5, 1, peer + 1, 1, 0)
+    with open(os.path.join(folder, "rank-0.zpt"), "wb") as file:
+        file.write(trace + z.numbers(z.END))
+    limited = 'ulimit -t 60 && exec "$0" trace view "$1" --out "$2"'
+    done = subprocess.run(
+        ["sh", "-c", limited, zeroproof, folder, folder + ".json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+    )
+    drawn = 0
+    if done.returncode == 0:
+        with open(folder + ".json", encoding="utf-8") as file:
+            drawn = sum('"ph":"X"' in line for line in file)
+    verdict(
+        drawn == 2 * ranks,
+        "the_time_of_a_picture_does_not_grow_with_the_square_of_the_pairs",
+        (done.returncode, drawn, done.stdout[:300]),
+    )
+
+
 def view(zeroproof, folder, *options, printed=None):
     picture = folder + ".json"
     done = subprocess.run(
@@ -325,6 +355,7 @@ def main():
     check_any_source(zeroproof, os.path.join(folder, "any"))
     check_hangs(zeroproof, folder)
     check_ranks(zeroproof, os.path.join(folder, "ranks"))
+    check_many_pairs(zeroproof, os.path.join(folder, "pairs"))
     return bad
 
 
