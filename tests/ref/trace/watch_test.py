@@ -223,8 +223,8 @@ def gone(zeroproof, folder):
     ends(
         watch(zeroproof, target, "--stall", "0.2"),
         1,
-        r"^alarm: no progress for \d+ s: step 3: rank 1 stopped .* after 3 records; ranks 0, 2 wait "
-        r"for it in .*; the processes of 2 ranks \(1, 2\) have ended without end marks$",
+        r"^alarm: no progress for \d+ s: step 3: rank 1 stopped .* after 3 records; ranks 0, 2 "
+        r"wait for it in .*; the processes of 2 ranks \(1, 2\) have ended without end marks$",
         "of_two_processes_that_have_ended_the_one_that_others_wait_for_is_named",
     )
     target = os.path.join(folder, "failed first")
