@@ -158,8 +158,8 @@ static int32_t name_gone(const zp_watch *w, char *text, size_t cap)
   return n;
 }
 
-/* Whether the traces of the ranks that deviate stop because their processes have ended, and no other
- * process has. If all processes have ended, the first of them is not known. */
+/* Whether the traces of the ranks that deviate stop because their processes have ended, and no
+ * other process has. If all processes have ended, the first of them is not known. */
 static int is_cause(const zp_watch *w, const zp_trace_cause *c, int32_t gone)
 {
   if (gone == w->world || c->n_ranks != gone ||
