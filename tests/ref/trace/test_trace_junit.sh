@@ -3,6 +3,7 @@
 # inputs: build/zeroproof tests/fixtures/lib.sh tests/fixtures/junit.xsd
 # inputs: tests/ref/trace/junit_test.py tests/ref/trace/watch_test.py
 # inputs: conformance/recorder/zeroproof_trace_file.py conformance/recorder/zeroproof_trace_exit.py
+# inputs: conformance/recorder/zeroproof_trace_sites.py
 # inputs: conformance/locks @venv:xmlschema
 . tests/fixtures/lib.sh
 if ! python=$(sh conformance/locks/venv.sh xmlschema xmlschema 2>"$tmp/err"); then
